@@ -280,6 +280,17 @@ def test_subtitles(suffix, tmp_path):
     ]
 
 
+def test_columns_of_subtitles_are_those_of_events(tmp_path):
+    """Without a heading, columns are the usual ones; a heading of styles is none of cues."""
+    cue = "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,Default,Ann,0,0,0,,Well, hello.\n"
+    for number, after in enumerate(("", "[V4+ Styles]\nFormat: Name, Fontname\nStyle: Default,Arial\n")):
+        path = tmp_path / f"{number}.ass"
+        path.write_text(cue + after)
+        assert [(text, fields["speaker"]) for text, fields in told(path, documents="speaker")] == [
+            ("Well, hello.\n", "Ann")
+        ]
+
+
 def test_subtitles_of_frames_and_sounds(tmp_path, caplog):
     """A dash begins a turn, but not a number; sounds in brackets are left out, and rolling captions are read once."""
     (tmp_path / "a.sub").write_text("{0}{25}The sum is|-1 or so.\n")

@@ -442,8 +442,9 @@ def test_titles_of_another_number_are_refused(tmp_path):
     (tmp_path / "wiki.txt").write_text(WIKI)
     corpus = Corpus.build(tmp_path / "wiki.txt", tmp_path / "corpus", min_count=1)
     for content, fault in (
-        ('{"title": "Pearl Harbor"}\n', "it must have one line for each of 3 documents; got 1"),
+        ('{"title": "Pearl Harbor"}\n', "it must have 3 lines; got 1"),
         ("{\n" * 3, "Expecting"),
+        ("[]\n" * 3, "a line is not a JSON object"),
     ):
         (tmp_path / "corpus" / "documents.jsonl").write_text(content)
         with pytest.raises(InputError, match=f"documents.jsonl is damaged: {fault}"):

@@ -14,12 +14,13 @@ from polyadic.cli import app
 from polyadic.core.errors import InputError
 from polyadic.core.files import plain
 from polyadic.datasets.examples import write_examples
-from polyadic.metrics.association import log_likelihood, log_ratio
+from polyadic.metrics.association import adjusted_p_values, log_likelihood, log_ratio, p_value
+from polyadic.metrics.dispersion import dispersion
 from polyadic.metrics.diversity import lexical_diversity
 from polyadic.text import usage
 from polyadic.text.corpus import Corpus
 from polyadic.text.tokens import whitespace
-from polyadic.text.usage import in_order
+from polyadic.text.usage import Occurrences, fullest, in_order
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +84,8 @@ def test_collocates_by_hand():
         for each in corpus.collocates('[lc="bank"]', left=1, right=1, min_count=1)
     }
     assert rows == {"old": (1, (1, 0)), "river": (2, (2, 0)), "the": (1, (1, 0)), "of": (1, (0, 1))}
-    assert corpus.collocates("the bank", left=0, right=4, min_count=1)[0].positions in [
-        (1, 0, 0, 0),
-        (0, 1, 0, 0),
-        (0, 0, 1, 0),
-        (0, 0, 0, 1),
-    ]
+    found = {each.item: each.positions for each in corpus.collocates("the bank", left=0, right=4, min_count=1)}
+    assert found == {"of": (1, 0, 0, 0), "the": (0, 1, 0, 0), "river": (0, 0, 1, 0), "bank": (0, 0, 0, 1)}
     assert corpus.collocates("ship") == []
     with pytest.raises(InputError, match="left and right must not both be 0"):
         corpus.collocates("bank", left=0, right=0)
@@ -103,6 +100,10 @@ def test_keywords_of_a_field_and_of_another_corpus_equal_a_count_in_plain_python
         counts[k % 2].update(grams)
         ranges[k % 2].update({*grams})
     words = [sum(len([*chain(*text)]) for text in texts[k::2]) for k in (0, 1)]
+    tested = [gram for gram, count in (counts[0] | counts[1]).items() if count >= 2]
+    ones, both = ([count[gram] for gram in tested] for count in (counts[0], counts[0] + counts[1]))
+    p = adjusted_p_values(p_value(log_likelihood(ones, words[0], both, sum(words))))
+    p = dict(zip(tested, p, strict=True))
     rows = corpus.keywords(where={"year": "0"}, min_count=2, keys="both", n=n)
     assert rows == corpus.keywords({"year": "1"}, where={"year": "0"}, min_count=2, keys="both", n=n)
     for each in rows:
@@ -112,7 +113,7 @@ def test_keywords_of_a_field_and_of_another_corpus_equal_a_count_in_plain_python
         table = one, words[0], one + other, sum(words)
         assert each.log_likelihood == pytest.approx(float(log_likelihood(*table)))
         assert each.log_ratio == pytest.approx(float(log_ratio(*table)))
-        assert each.p_value >= 0
+        assert each.p_value == pytest.approx(p[each.item])
     assert {each.item for each in rows if each.log_likelihood > 0} == {
         gram for gram, count in counts[0].items() if count >= 2 and count / words[0] > counts[1][gram] / words[1]
     }
@@ -139,10 +140,26 @@ def test_word_list_by_hand(caplog):
     listed = corpus.word_list(words=["CATS", "the cats", "c*", "dog"])
     assert {each.item: each.frequency for each in listed} == {"CATS": 2, "the cats": 1, "c*": 2}
     assert "1 of 4 entries of the list do not occur: 'dog'" in caplog.text
+    assert [each.frequency for each in corpus.word_list(words=["*", "c*", "the"])] == [10, 3, 2]  # they overlap
     with pytest.raises(InputError, match="no attribute 'pos'"):
         corpus.word_list(attribute="pos")
     with pytest.raises(InputError, match="use n-grams"):
         corpus.word_list(query="the cats")
+
+
+def test_dispersion_over_equal_parts(drawn):
+    corpus, texts = drawn
+    words = [*chain(*chain(*texts))]
+    quarters = [words[len(words) * k // 4 : len(words) * (k + 1) // 4] for k in range(4)]
+    rows = corpus.word_list(parts=4)
+    assert rows == corpus.word_list(words=[each.item for each in rows], parts=4)
+    for each in rows:
+        counts = [part.count(each.item) for part in quarters]
+        found = dispersion([counts], [len(part) for part in quarters])
+        assert (each.frequency, each.range) == (sum(counts), np.count_nonzero(counts))
+        assert (each.dp, each.juilland_d) == pytest.approx((found["dp"][0], found["juilland_d"][0]))
+    with pytest.raises(InputError, match="cannot be combined with where"):
+        corpus.word_list(parts=4, where={"year": "1"})
 
 
 def test_fields_restrict_and_order(drawn):
@@ -161,6 +178,7 @@ def test_fields_restrict_and_order(drawn):
     assert list(places) == [k for k, word in enumerate(ones) if word == "c"]
     assert corpus.diversity("year", window=5)[1]._asdict() == {"part": "1"} | lexical_diversity(ones, window=5)
     assert [each.part for each in corpus.diversity("document")] == [*"12345"]
+    assert [corpus.diversity(by, where={"year": "9"}) for by in (None, "document", "year")] == [[], [], []]
     for wrong in (lambda: corpus.trends("c", by="yaer"), lambda: corpus.word_list(where={"yaer": "1"})):
         with pytest.raises(InputError, match="did you mean 'year'"):
             wrong()
@@ -172,6 +190,16 @@ def test_order_of_values():
     mails = ["Mon, 24 Nov 1997 09:55:06 -0600", "Fri, 21 Nov 1997 09:55:06 -0600"]
     assert in_order(mails) == mails[::-1]
     assert in_order(["chapter 10", "preface", "chapter 9"]) == ["chapter 9", "chapter 10", "preface"]
+    assert in_order(["3", "nan", "-inf", "1"]) == ["-inf", "1", "3", "nan"]
+    absurd = "1 Jan 99999999999999999999 00:00:00 +0000"
+    assert in_order(["May", absurd, "1 Feb 2020 00:00:00 +99999999999999"])[1:] == [absurd, "May"]
+
+
+def test_parts_with_the_most_matches_stay_in_order():
+    parts = [Occurrences("c", name, len(at), 6, 0.0, at) for name, at in (("x", (5,)), ("y", (0,)), ("z", (0, 2, 3)))]
+    assert [each.part for each in fullest(parts, 2)] == ["x", "z"]
+    assert fullest(parts, None) == parts
+    assert parts[2].binned(3) == (1, 2, 0)
 
 
 def test_what_cannot_be_compared_is_refused(drawn):
@@ -247,6 +275,8 @@ def test_commands_print_the_rows_of_the_methods(book, tmp_path):
     assert (tmp_path / "goose.png").stat().st_size > 1000
     for words in (("words", "gooose"), ("collocates", "gooose"), ("barcode", "gooose")):
         assert "'gooose' does not occur in the text; did you mean 'goose'?" in run(*words).output
+    for words in ("words", "ngrams", "collocates goose", "diversity", "trends goose --by file", "barcode goose"):
+        assert run(*words.split(), "--where", "file=none").output == "polyadic: no document has file=none\n"
     assert "lower --min-count" in run("collocates", "goose", "--min-count", "99").output
     assert "no keyword occurs 5 times" in run("keywords", "--against", str(book.path), "--keys", "both").output
     assert "the documents have the fields file" in run("keywords", code=1).output

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 
+MAX_LISTED = 100  # maximum number of names in a message
 MAX_LENGTH = 300  # maximum length of an error message of another package that is passed on
 
 
@@ -114,6 +115,17 @@ def counted(number: int, noun: str) -> str:
     ('1 cell', '2,000 cells')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def named(names: Iterable[str], most: int = MAX_LISTED) -> str:
+    """Return a list of names, of which at most ``most`` are shown, for a message.
+
+    >>> named(["a", "b", "c"], 2), named([])
+    ("'a', 'b' and 1 more", 'none')
+    """
+    names = list(names)
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return (", ".join(f"{name!r:.80}" for name in names[:most]) or "none") + more
 
 
 def warn_unknown(table: Any) -> None:

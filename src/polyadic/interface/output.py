@@ -183,11 +183,11 @@ def command(words: Words) -> str:
 
 
 def write_lines(lines: Iterable[str], out: Path | None) -> None:
-    """Write lines in UTF-8 to standard output or atomically to a file, with line feeds on every platform."""
+    """Write lines in UTF-8 to standard output ("-" or None) or atomically to a file, with line feeds everywhere."""
     sent = 0
     with contextlib.ExitStack() as stack:
         file: BinaryIO = sys.stdout.buffer
-        if out is None:
+        if out is None or str(out) == "-":
             stack.enter_context(keeping(lambda: ["what was printed until then"] if sent else []))
         else:
             file = stack.enter_context(stack.enter_context(whole_file(out)).open("wb"))
@@ -215,18 +215,17 @@ def check_server() -> None:
 
 def check_file(file: Path | None, *, force: bool) -> None:
     """Raise InputError if an output file cannot be written, before any computation starts."""
-    if file is not None and not file.parent.is_dir():
+    if file is None or str(file) == "-":
+        return
+    if not file.parent.is_dir():
         raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
-    if file is not None and (file.is_dir() or (file.exists() and not force)):
+    if file.is_dir() or (file.exists() and not force):
         raise InputError(f"{file} exists already; choose another name" + ("" if file.is_dir() else " or --force"))
 
 
 def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Write records atomically to a CSV file with a header."""
-    with whole_file(file) as draft, draft.open("w", encoding="utf-8", newline="") as opened:
-        rows = csv.DictWriter(opened, list(records[0]), lineterminator="\n")
-        rows.writeheader()
-        rows.writerows(records)
+    """Write records of the same fields as CSV with a header; see :func:`write_lines`."""
+    write_lines((csv_line(*row) for row in chain(records[:1], (each.values() for each in records))), file)
 
 
 def csv_line(*values: Any) -> str:

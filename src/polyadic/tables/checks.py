@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.core.entries import blocks
-from polyadic.core.errors import InputError, InputWarning, meant
+from polyadic.core.errors import InputError, InputWarning, meant, named
 from polyadic.tables.residuals import margins
 
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ def matched(X: Any, known: Labels, side: str) -> Any:
         return X
     lost, new = ([name for name in some if name not in {*others}] for some, others in ((known, names), (names, known)))
     if lost or new or len(names) != len(known):
-        fault = (
-            f"does not have: {_some(new)}{meant(new[0], lost)}" if new else f"has in addition: {_some(lost or names)}"
-        )
+        more = named(lost or names, 3)
+        fault = f"does not have: {named(new, 3)}{meant(new[0], lost)}" if new else f"has in addition: {more}"
         about = f"the {side}s of the data frame must have the labels of the fitted table,"
         raise InputError(f"{about} which {fault}; to match by position, pass the array of its values")
     order = [names.index(name) for name in known]
@@ -129,7 +128,3 @@ def _cell(N: csr_array, at: int, rows: Labels, columns: Labels) -> str:
     if rows and columns:
         return f"row {rows[row]!r}, column {columns[column]!r}"
     return f"row {row}, column {column} (counted from 0)"
-
-
-def _some(names: Sequence[str], most: int = 3) -> str:
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most:,} more" if len(names) > most else "")

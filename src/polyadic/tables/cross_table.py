@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int, named
 from polyadic.tables.correspondence import CorrespondenceAnalysis
 from polyadic.text.corpus import Corpus
-from polyadic.text.formats.records import named
 from polyadic.text.tables import Numbers, Table, TableReading, name_in, open_table, text_of
 
 if TYPE_CHECKING:

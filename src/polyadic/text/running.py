@@ -151,6 +151,7 @@ class RunningText:
         self._lock = threading.Lock()
         self._verified = False
         self._computed: dict[str, list[str]] = {}
+        self._opened: dict[str, tuple[NDArray[np.unsignedinteger], list[str]]] = {}
         lengths = {len(self.forms), len(self.gaps), int(self.sentences[-1])}
         if len(lengths) > 1 or len(self.leads) != len(self.documents) - 1 or self.form_counts.sum() != len(self.forms):
             raise InputError(f"{self.path} is damaged: its files do not have the same number of words or documents")
@@ -173,12 +174,12 @@ class RunningText:
     @functools.cached_property
     def form_names(self) -> list[str]:
         """Written form of each number."""
-        return _lines(self.path / "forms.txt", len(self.word_of))
+        return lines_of(self.path / "forms.txt", len(self.word_of))
 
     @functools.cached_property
     def words(self) -> list[str]:
         """Normalized words in descending order of frequency."""
-        return _lines(self.path / "words.txt", int(self.word_of.max(initial=-1)) + 1)
+        return lines_of(self.path / "words.txt", int(self.word_of.max(initial=-1)) + 1)
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
@@ -225,15 +226,17 @@ class RunningText:
                     draft.write_bytes(f"{zlib.crc32(kept):08x}\n".encode() + kept)
         return self._computed[name]
 
-    @property
+    @functools.cached_property
     def layers(self) -> list[str]:
         """Names of the layers in the folder, besides word, lc and lemma."""
         return sorted(path.stem for path in (self.path / LAYERS).glob("*.npy"))
 
     def layer(self, name: str) -> tuple[NDArray[np.unsignedinteger], list[str]]:
         """Return the number of the value of a layer at each position, and the values."""
-        values = (self.path / LAYERS / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        return open_array(self.path / LAYERS / f"{name}.npy", _UNSIGNED), values
+        if name not in self._opened:
+            values = lines_of(self.path / LAYERS / f"{name}.txt")
+            self._opened[name] = open_array(self.path / LAYERS / f"{name}.npy", _UNSIGNED), values
+        return self._opened[name]
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -309,11 +312,12 @@ def _write_lines(path: Path, words: Iterable[str]) -> None:
     path.write_bytes("".join(f"{word}\n" for word in words).encode())
 
 
-def _lines(path: Path, number: int) -> list[str]:
+def lines_of(path: Path, number: int | None = None) -> list[str]:
+    """Return the lines of a file; raise InputError if it has another number of lines."""
     try:
         words = path.read_bytes().decode().split("\n")[:-1]
     except (OSError, ValueError) as error:
         raise InputError(f"{path} is damaged: {error}") from None
-    if len(words) != number:
+    if number not in (None, len(words)):
         raise InputError(f"{path} is damaged: it must have {number:,} lines; got {len(words):,}")
     return words

@@ -8,10 +8,9 @@ import warnings
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
-from polyadic.core.errors import InputError, InputWarning
+from polyadic.core.errors import InputError, InputWarning, named
 from polyadic.core.progress import note
 from polyadic.core.streams import text_lines
-from polyadic.text.formats.records import named
 from polyadic.text.tokens import Tokenizer
 
 ENGLISH = frozenset(

@@ -15,7 +15,7 @@ from polyadic.text.concordance import Concordance
 from polyadic.text.multiwords import join_words
 from polyadic.text.pieces import nested
 from polyadic.text.readers import name_of_document
-from polyadic.text.running import FIELDS, RunningText
+from polyadic.text.running import FIELDS, RunningText, lines_of
 from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.usage import Usage
 
@@ -78,13 +78,11 @@ class TextStore(Usage):
         if not file.exists():
             return None
         try:
-            fields = tuple(json.loads(line) for line in file.read_text(encoding="utf-8").split("\n")[:-1])
-        except ValueError as error:
+            fields = tuple(map(json.loads, lines_of(file, self.n_documents)))
+        except json.JSONDecodeError as error:
             raise InputError(f"{file} is damaged: {error}") from None
-        if len(fields) != self.n_documents or not all(isinstance(each, dict) for each in fields):
-            raise InputError(
-                f"{file} is damaged: it must have one line for each of {self.n_documents} documents; got {len(fields)}"
-            )
+        if not all(isinstance(each, dict) for each in fields):
+            raise InputError(f"{file} is damaged: a line is not a JSON object")
         return fields
 
     @functools.cached_property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyadic.core.errors import InputError, counted, meant
+from polyadic.core.errors import InputError, counted, meant, named
 from polyadic.core.files import check_replaceable, check_whole, read_meta
 from polyadic.core.progress import note
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Seed, Threads
@@ -180,15 +180,13 @@ def lines(
         Random seed for the sample.
     """
     from polyadic.core.frames import field_name, records
-    from polyadic.text.formats.records import named
 
     if not words and queries is None:
         raise InputError("give a word, a phrase or a query to search for")
     words = list(words or ())
     text = text_of(corpus, reading).lines
     fields = values_of(where)
-    out = None if csv is None or str(csv) == "-" else csv
-    output.check_file(out, force=force)
+    output.check_file(csv, force=force)
     how: dict[str, Any] = {"where": fields, "case": match_case, "diacritics": not ignore_diacritics}
     if queries is not None:
         listed = [line for line in map(str.strip, text_lines(str(queries))) if line]
@@ -208,7 +206,7 @@ def lines(
     if csv is not None:
         names = [*OWN, *(field_name(name, OWN) for name in text.fields)]
         table = ([record.get(name, "") for name in names] for record in records(found))
-        output.write_lines((output.csv_line(*row) for row in chain([names], table)), out)
+        output.write_lines((output.csv_line(*row) for row in chain([names], table)), csv)
     else:
         _print_lines(found)
     return None

@@ -12,7 +12,9 @@ one, which is frequent if they are.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int, named
 from polyadic.metrics.association import MEASURES, adjusted_p_values, p_value, simple_maths
 from polyadic.metrics.dispersion import dispersion, text_dispersion_keyness
 from polyadic.metrics.diversity import lexical_diversity
@@ -141,6 +143,11 @@ class Occurrences(NamedTuple):
     per_million: float
     positions: tuple[int, ...]
 
+    def binned(self, number: int) -> tuple[int, ...]:
+        """Return the numbers of matches in equal parts of the text."""
+        cells = np.array(self.positions, np.int64) * number // self.words
+        return tuple(np.bincount(cells, minlength=number).tolist())
+
 
 class Column(NamedTuple):
     """Values of an attribute: the number of the value of each code, such as a form, and the code at each position."""
@@ -227,12 +234,11 @@ class Usage:
         if parts is not None and where:
             raise InputError("parts of the whole text cannot be combined with where; omit one of the two", "parts")
         documents, edges = _searched(self, where), _edges(self, parts)
+        counted = documents if parts is None else np.ones(parts, bool)
         if words is not None:
             if query is not None:
                 raise InputError("words cannot be combined with query; omit one of the two", "words", "query")
-            return _frequencies(
-                *_of_list(self, words, edges, documents), edges, documents, parts, min_count, 1, sort, top
-            )
+            return _frequencies(*_of_list(self, words, edges, documents), edges, counted, min_count, 1, sort, top)
         column = Column.of(self, attribute)
         items = _only(column.everywhere(), self.text.edges, documents)
         if query is not None:
@@ -244,7 +250,7 @@ class Usage:
             items = _at_only(items, starts)
         names = column.names
         table = _counter(items, edges, len(names))
-        return _frequencies(table, lambda k: names[k], edges, documents, parts, min_count, 1, sort, top)
+        return _frequencies(table, lambda k: names[k], edges, counted, min_count, 1, sort, top)
 
     def ngrams(
         self: Any,
@@ -290,7 +296,7 @@ class Usage:
         items, rows = _numbered_ngrams(values, np.asarray(self.text.sentences), n, min_count, begins)
         table = _counter(items, edges, len(rows))
         name = _joined(rows, column.names)
-        return _frequencies(table, name, edges, documents, None, min_count, min_range, sort, top)
+        return _frequencies(table, name, edges, documents, min_count, min_range, sort, top)
 
     def collocates(
         self: Any,
@@ -532,11 +538,17 @@ def _occurrences(
                 yield Occurrences(query, part, len(places), words, share, tuple(places)), len(chosen)
 
 
+def fullest(found: Sequence[Occurrences], top: int | None) -> list[Occurrences]:
+    """Return the occurrences with the most matches, in their order."""
+    best = sorted(range(len(found)), key=lambda k: -found[k].frequency)[:top]
+    return [found[k] for k in sorted(best)]
+
+
 def groups(corpus: TextStore, by: str | None, where: Where = None) -> Iterator[tuple[str, Integers]]:
     """Yield the name and the numbers of the documents of each part: all, each document, or by value of a field."""
     documents = np.flatnonzero(_searched(corpus, where))
     if by is None:
-        yield "all", documents
+        yield from [("all", documents)] if len(documents) else []
     elif by == "document" and "document" not in corpus.lines.fields:
         names = corpus.names
         yield from ((names[k], documents[j : j + 1]) for j, k in enumerate(documents.tolist()))
@@ -556,13 +568,17 @@ def in_order(values: Sequence[str]) -> list[str]:
     >>> in_order(["10", "9", "1e1"]), in_order(["3.10.2020", "12.1.2019"]), in_order(["act 10", "act 9"])
     (['9', '10', '1e1'], ['12.1.2019', '3.10.2020'], ['act 9', 'act 10'])
     """
-    for key in (float, _time):
-        try:
+    for key in (_number, _time):
+        with contextlib.suppress(ValueError):
             return sorted(values, key=key)
-        except (ValueError, TypeError):
-            continue
     return sorted(values, key=lambda text: [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part)
                                             for part in re.split(r"(\d+)", text) if part])  # fmt: skip
+
+
+def _number(text: str) -> tuple[bool, float]:
+    """Return the key of a number; "nan" comes last."""
+    number = float(text)
+    return math.isnan(number), number
 
 
 def _day(text: str) -> datetime:
@@ -572,11 +588,9 @@ def _day(text: str) -> datetime:
 def _time(text: str) -> float:
     """Return the time of a date in ISO 8601, as day.month.year, or as in mail; raise ValueError for another text."""
     for read in (datetime.fromisoformat, _day, parsedate_to_datetime):
-        try:
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
             when = read(text)
-        except (ValueError, TypeError):
-            continue
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+            return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     raise ValueError(text)
 
 
@@ -667,14 +681,13 @@ def _frequencies(
     table: _Table,
     name: Callable[[int], str],
     edges: Integers,
-    documents: NDArray[np.bool_],
-    parts: int | None,
+    chosen: NDArray[np.bool_],
     min_count: int,
     min_range: int,
     sort: str,
     top: int | None,
 ) -> list[ItemFrequency]:
-    """Return the items of a table in the requested order, with their dispersion over documents or parts."""
+    """Return the items of a table in the requested order, with their dispersion over the chosen documents or parts."""
     check_choice("sort", sort, SORTS)
     check_int("min_count", min_count, low=1)
     kept = np.flatnonzero(table.totals >= min_count)
@@ -682,11 +695,7 @@ def _frequencies(
     if early:
         kept = kept[_sorted(table.totals[kept], lambda k: name(int(kept[k])), sort, top)]
     names = [name(k) for k in kept.tolist()]
-    counts = table.of(kept)
-    if parts is None:
-        counts, sizes = counts[:, np.flatnonzero(documents)], np.diff(edges)[documents]
-    else:
-        sizes = np.diff(edges)
+    counts, sizes = table.of(kept)[:, np.flatnonzero(chosen)], np.diff(edges)[chosen]
     total = max(int(sizes.sum()), 1)
     rows: list[tuple[int, float, float]] = []
     step = max(CHUNK // max(len(sizes), 1), 1000)
@@ -749,8 +758,7 @@ def _of_list(
     table = csr_array((np.ones(len(part), np.int32), (item[kept], part)), shape=(len(names), len(edges) - 1))
     shown, totals = [*names.values()], np.asarray(table.sum(axis=1)).astype(np.int64)
     if absent := [shown[k] for k in np.flatnonzero(totals == 0).tolist()]:
-        some = ", ".join(map(repr, absent[:10])) + f" and {len(absent) - 10} more" * (len(absent) > 10)
-        log.info("%d of %d entries of the list do not occur: %s", len(absent), len(shown), some)
+        log.info("%d of %d entries of the list do not occur: %s", len(absent), len(shown), named(absent, 10))
     return _Table(totals, lambda kept: csr_array(table[kept])), shown.__getitem__
 
 

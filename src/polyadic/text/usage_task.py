@@ -66,19 +66,24 @@ def _answer(rows: Sequence[Any], csv: Path | None, **more: Any) -> dict[str, Any
     records = [row if isinstance(row, dict) else row._asdict() for row in rows]
     if csv is None or errors.in_json():
         return {"rows": records, **more}
-    lines = [[*(records or [{}])[0]], *([*record.values()] for record in records)]
-    output.write_lines((output.csv_line(*line) for line in lines), None if str(csv) == "-" else csv)
+    output.write_csv(records, csv)
     return None
 
 
-def _limit(top: int | None, csv: Path | None, *, force: bool) -> int | None:
-    """Check that the CSV file can be written, and return the maximum number of rows."""
-    output.check_file(None if csv is None or str(csv) == "-" else csv, force=force)
-    return TOP if top is None and csv is None else top
+def _asked(
+    corpus: str, reading: Reading, where: Sequence[str] | None, top: int | None, csv: Path | None, *, force: bool
+) -> tuple[TextStore, dict[str, str], int | None]:
+    """Return the text, the fields to search and the number of rows, after the check that the file can be written."""
+    fields = values_of(where)
+    output.check_file(csv, force=force)
+    return text_of(corpus, reading), fields, TOP if top is None and csv is None else top
 
 
 def _note(text: TextStore, rows: Sequence[Any], queries: Sequence[str], fields: dict[str, str], else_: str) -> None:
-    """Print why there are no rows: queries without a match, or a limit."""
+    """Print why there are no rows: no documents, queries without a match, or a limit."""
+    if fields and not text.lines.documents_where(fields).any():
+        errors.say(f"no document has {' and '.join(f'{name}={value}' for name, value in fields.items())}", "note")
+        return
     absent = [query for query in queries if not text.lines.count(query, where=fields)]
     for query in absent:
         errors.say(nothing_found(text.lines, [query], fields, 0, either=True), "note")
@@ -122,21 +127,15 @@ def words(
     sort
         Sort order: frequency, range (number of documents), dispersion DP, alphabetical, or by word endings (reversed).
     """
-    fields, most = values_of(where), _limit(top, csv, force=force)
-    text = text_of(corpus, reading)
+    text, fields, most = _asked(corpus, reading, where, top, csv, force=force)
     listed = None if list_ is None else [line for line in map(str.strip, text_lines(str(list_))) if line]
     rows = text.word_list(
         query=query, words=listed, attribute=attribute, where=fields, parts=parts, min_count=min_count, sort=sort,
         top=most,
     )  # fmt: skip
     if not rows:
-        _note(
-            text,
-            rows,
-            [query] if query else [],
-            fields,
-            f"no word occurs {counted(min_count, 'time')}; lower --min-count",
-        )
+        few = f"no word occurs {counted(min_count, 'time')}; lower --min-count"
+        _note(text, rows, [query] if query else [], fields, few)
     return _answer(rows, csv)
 
 
@@ -176,8 +175,7 @@ def ngrams(
     sort
         Sort order: frequency, range (number of documents), dispersion DP, alphabetical, or by word endings (reversed).
     """
-    fields, most = values_of(where), _limit(top, csv, force=force)
-    text = text_of(corpus, reading)
+    text, fields, most = _asked(corpus, reading, where, top, csv, force=force)
     rows = text.ngrams(
         size, query=query, attribute=attribute, where=fields, min_count=min_count, min_range=min_range, sort=sort,
         top=most,
@@ -233,20 +231,14 @@ def collocates(
     positions
         Show the number of matches that have the collocate at each position, such as L1 and R1.
     """
-    fields, most = values_of(where), _limit(top, csv, force=force)
-    text = text_of(corpus, reading)
+    text, fields, most = _asked(corpus, reading, where, top, csv, force=force)
     rows = text.collocates(
         query, left=left, right=right, across=across, attribute=attribute, where=fields, min_count=min_count, sort=sort,
         top=most,
     )  # fmt: skip
     if not rows:
-        _note(
-            text,
-            rows,
-            [query],
-            fields,
-            f"no word occurs {counted(min_count, 'time')} near {query!r}; lower --min-count",
-        )
+        few = f"no word occurs {counted(min_count, 'time')} near {query!r}; lower --min-count"
+        _note(text, rows, [query], fields, few)
     names = [*(f"L{k}" for k in range(left, 0, -1)), *(f"R{k}" for k in range(1, right + 1))]
     records = [each._asdict() for each in rows]
     for each in records:
@@ -307,8 +299,7 @@ def keywords(
     smoothing
         Constant that simple maths adds to both frequencies per million.
     """
-    fields, most = values_of(where), _limit(top, csv, force=force)
-    text = text_of(corpus, reading)
+    text, fields, most = _asked(corpus, reading, where, top, csv, force=force)
     if against is None and not fields:
         known = f"; the documents have the fields {', '.join(text.lines.fields)}" if text.lines.fields else ""
         raise InputError(f"keywords need a reference: --against OTHER-TEXT, or --where FIELD=VALUE{known}")
@@ -359,9 +350,10 @@ def diversity(
     sample
         Sample size of HD-D, in words.
     """
-    fields, most = values_of(where), _limit(top, csv, force=force)
+    text, fields, most = _asked(corpus, reading, where, top, csv, force=force)
     how: dict[str, Any] = {"attribute": attribute, "where": fields, "window": window, "threshold": threshold}
-    found = text_of(corpus, reading).diversity(None if by == "all" else by, **how, sample=sample)
+    found = text.diversity(None if by == "all" else by, **how, sample=sample)
+    _note(text, found, [], fields, f"no document with a word has the field {by!r}")
     if most is not None and len(found) > most:
         errors.say(f"the first {most:,} of {len(found):,} parts are shown; --top {len(found)} shows all", "note")
     return _answer(found[:most], csv)
@@ -390,8 +382,7 @@ def trends(
     by
         Metadata field whose values are compared; numbers are sorted by size and dates by time.
     """
-    fields, _ = values_of(where), _limit(None, csv, force=force)
-    text = text_of(corpus, reading)
+    text, fields, _ = _asked(corpus, reading, where, None, csv, force=force)
     rows = text.trends(queries, by, where=fields)
     _note(text, rows, queries, fields, f"no document that is searched has the field {by!r}")
     if by in text.lines.fields and (left := sum(by not in each for each in text.fields or ())):
@@ -407,7 +398,8 @@ def _print_barcode(result: dict[str, Any]) -> None:
          "".join(BARS[-(-n * (len(BARS) - 1) // most)] for n in row["bins"]))
         for row in result["rows"]
     ]  # fmt: skip
-    output.table(["part", "query", "frequency", "per million", "from start to end"], table)
+    if table:
+        output.table(["part", "query", "frequency", "per million", "from start to end"], table)
 
 
 @TASK.verb(
@@ -435,19 +427,16 @@ def barcode(
     by
         Unit of a row: document, or a metadata field (one row per value).
     """
-    import numpy as np
-
     from polyadic.core.frames import records
+    from polyadic.text.usage import fullest
 
-    fields, most = values_of(where), _limit(top, csv, force=force)
     output.check_picture(picture)
-    text = text_of(corpus, reading)
+    text, fields, most = _asked(corpus, reading, where, top, csv, force=force)
     found = text.occurrences(queries, by, where=fields)
     _note(text, found, queries, fields, "")
     if most is not None and len(found) > most:
         errors.say(f"the {most:,} of {len(found):,} parts with the most matches are shown", "note")
-        least = sorted((each.frequency for each in found), reverse=True)[most - 1]
-        found = [each for each in found if each.frequency >= least][:most]
+        found = fullest(found, most)
     if picture is not None and found:
         from polyadic.plots import barcode as plotted
         from polyadic.plots.axes import save_figure
@@ -455,6 +444,4 @@ def barcode(
         save_figure(plotted(found), picture)
     if csv is not None and not errors.in_json():
         return _answer([*records(found)], csv)
-    places = [np.array(each.positions) * CELLS // each.words for each in found]
-    bins = [np.bincount(cells, minlength=CELLS).tolist() for cells in places]
-    return {"rows": [{**each._asdict(), "bins": some} for each, some in zip(found, bins, strict=True)]}
+    return {"rows": [{**each._asdict(), "bins": each.binned(CELLS)} for each in found]}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, named
 from polyadic.core.settings import Natural  # noqa: TC001 # the server reads annotations
 from polyadic.embedding import unit_rows
 from polyadic.explore.answers.common import Top, known_word, line_of, lists, short
@@ -105,10 +105,8 @@ def parts_of(
     values = values_of(workspace, field)
     for each in (value, against):
         if each is not None and each not in values:
-            named = ", ".join(map(repr, [*values][:10])) + (", ..." if len(values) > 10 else "")
-            raise InputError(
-                f"no document has {field} {each!r}; the values are {named}" if values else f"no document has {field!r}"
-            )
+            known = f"{field} {each!r}; the values are {named(values, 10)}" if values else repr(field)
+            raise InputError(f"no document has {known}")
     number = _numbers(workspace, field)
     one = number == values[value]
     other = ~one if against is None else number == values[against]

@@ -13,6 +13,7 @@ from polyadic.core.settings import Count, Within
 from polyadic.explore.answers.common import Top, rows
 from polyadic.explore.answers.parts import parts_of
 from polyadic.text.occurrences import MAX_WIDTH
+from polyadic.text.usage import fullest
 
 if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
@@ -161,14 +162,8 @@ def barcode(
 ) -> Answer:
     """Return the number of matches in equal parts of each document, or of all documents with a value of a field."""
     found = workspace.corpus.occurrences(queries, by, where=_where(field, value))
-    best = sorted(range(len(found)), key=lambda k: -found[k].frequency)[:top]
-    listed = [found[k]._replace(positions=_binned(found[k].positions, found[k].words, bins)) for k in sorted(best)]
+    listed = [each._replace(positions=each.binned(bins)) for each in fullest(found, top)]
     return {"rows": rows(listed), "parts": len(found), "bins": bins}
-
-
-def _binned(positions: Any, words: int, bins: int) -> tuple[int, ...]:
-    """Count positions in equal parts of a text."""
-    return tuple(np.bincount(np.asarray(positions) * bins // words, minlength=bins).tolist())
 
 
 def _where(field: str | None, value: str | None) -> dict[str, str] | None:

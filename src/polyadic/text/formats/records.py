@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, needing
+from polyadic.core.errors import InputError, named, needing
 from polyadic.core.progress import note
 from polyadic.core.streams import lines
 from polyadic.text.formats.plain import unescaped, whole_characters, without_links
@@ -31,7 +31,6 @@ Row = tuple[int, "Sequence[Any]"]
 SAMPLE_SIZE = 50  # number of rows examined to suggest the text column
 LAST_ROW = 1 << 20
 """Number of rows of an Excel sheet; openpyxl generates missing rows, so a row far beyond would take very long."""
-MAX_LISTED = 100  # maximum number of names in a message
 ARROW = b"ARROW1"  # magic bytes of Arrow and Feather files
 
 
@@ -243,10 +242,3 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
 
 def _strings(record: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in record.items() if name and value is not None and value != ""}
-
-
-def named(names: Iterable[str], most: int = MAX_LISTED) -> str:
-    """Format a list of names, of which at most ``most`` are shown, for a message."""
-    names = list(names)
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return (", ".join(f"{name!r:.80}" for name in names[:most]) or "none") + more

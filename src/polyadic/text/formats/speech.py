@@ -161,6 +161,7 @@ _VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]+)>")
 _DASH = r"(?:[-–—‐](?=[ ]\S|[^\s\d])|>>+)[ ]?"  # "-1" is a number
 _LABEL = r"[A-ZÀ-ÞА-ЯЁ][A-ZÀ-ÞА-ЯЁ0-9 .'’#-]{1,30}:[ ]+(?=\S)"
 _BEGINS = re.compile(rf"(?:{_DASH})?(?P<label>{_LABEL})?")
+_EVENT_COLUMNS = "Layer,Start,End,Style,Name,MarginL,MarginR,MarginV,Effect,Text"  # if a file has no heading
 _ENDED = re.compile(r"[.!?…。！？؟।][\"'”’»)\]]*$")
 
 
@@ -213,8 +214,8 @@ def _cues(source: str) -> list[tuple[str, str]]:
     """Return the speaker, if it is known, and the text of each cue."""
     lines = source.lstrip("\ufeff").split("\n")
     if spoken := [line[9:] for line in lines if line.startswith("Dialogue:")]:
-        heads = [line[7:] for line in lines if line.startswith("Format:")]
-        names = [name.strip() for name in heads[-1].split(",")] if heads else []
+        heads = [line[7:] for line in lines if re.match(r"Format:.*\bText\b", line)]  # others are of styles
+        names = [name.strip() for name in (heads or [_EVENT_COLUMNS])[-1].split(",")]
         cells = [dict(zip(names, row.split(",", len(names) - 1), strict=False)) for row in spoken]
         texts = [(cell.get("Name", cell.get("Actor", "")), cell.get("Text", "")) for cell in cells]
         return [
