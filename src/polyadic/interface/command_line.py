@@ -111,7 +111,7 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
         if forced:
             given["force"] = values["force"]
         try:
-            for name, group in groups.items():
+            for name, group in reversed(groups.items()):
                 chosen = {each: given.pop(each) for each in group if each in given}
                 given[name] = _made(verb.settings[name], chosen, group)
             if loaded:
@@ -166,7 +166,9 @@ def _described_by(verb: Verb, setting: Parameter) -> Parameter:
 
 
 def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str, Parameter]) -> Any:
-    """Create an instance of a class from the given settings, or return the settings if there are several classes."""
+    """Create an instance of a class from the given settings, or return the settings of several classes or a method."""
+    if isinstance(targets, str) and "." in targets.partition(":")[2]:
+        return {name: each.default for name, each in known.items()} | given
     if "seed" in known and known["seed"].default is None:
         given = {"seed": 0} | given  # a command repeated gives the same result
     return given if isinstance(targets, tuple) else tasks.load_class(targets)(**given)

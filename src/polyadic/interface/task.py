@@ -68,9 +68,10 @@ class Verb:
     """Function of a task that becomes a command, with options that the signature does not contain.
 
     ``settings`` has, by parameter, the ``"module:Class"`` of the dataclass whose fields are options; the function gets
-    an object made of them, or for several classes a dict of the settings that were given. A setting that has the name
-    of a parameter is that parameter instead. The verb's docstring describes a setting that means something else in each
-    class.
+    an object made of them, or for several classes a dict of the settings that were given. For a
+    ``"module:Class.method"``, the options are the parameters of the method, and the function gets a dict of all. A
+    setting that has the name of a parameter is that parameter instead, and a setting of several groups belongs to the
+    last. The verb's docstring describes a setting that means something else in each class.
     """
 
     function: Callable[..., Any]
@@ -112,11 +113,16 @@ class Task:
 
 
 def parameters(function: Callable[..., Any]) -> list[Parameter]:
-    """Return the parameters of a function with types, defaults and help texts."""
+    """Return the parameters of a function with types, defaults and help texts.
+
+    A function with ``**how`` may have an attribute ``rest``, the ``"module:Class.method"`` that takes these parameters.
+    """
     described = descriptions(function.__doc__)
     known = vars(typing) | function.__globals__  # names that are imported for types only are objects, not options
     found = []
     for each in inspect.signature(function).parameters.values():
+        if each.kind is inspect.Parameter.VAR_KEYWORD:
+            continue
         hint = each.annotation
         if isinstance(hint, str):
             try:
@@ -127,43 +133,47 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
         about = described.get(each.name, _sentence(shared.text) if shared else ("", ""))
         positional = each.kind is not inspect.Parameter.KEYWORD_ONLY
         found.append(Parameter(each.name, hint, each.default, *about, positional=positional))
-    return found
+    names = {each.name for each in found}
+    more = fields_of(function.rest) if hasattr(function, "rest") else ()
+    return [*found, *(each for each in more if each.name not in names and readable(each.hint))]
 
 
 @functools.cache
 def fields_of(target: str) -> tuple[Parameter, ...]:
-    """Return the settings of a class given as ``"module:Class"``, parsed from the source without importing the module.
+    """Return the settings of a ``"module:Class"`` or the parameters of a ``"module:Class.method"``.
 
-    Settings whose type is not made of what :mod:`polyadic.core.settings` and :mod:`typing` define are left out: they
-    are objects that no text names.
+    They are parsed from the source without importing the module. Settings whose type is not made of what
+    :mod:`polyadic.core.settings` and :mod:`typing` define are left out: they are objects that no text names.
     """
-    module, _, name = target.partition(":")
-    source = _Source.of(module)
+    source, name, method = _Source.with_names(target)
     if name not in source.classes:
         return ()
-    found = {each.name: each for base in source.bases(name) for each in fields_of(base)}
-    for each in source.classes[name].body:
-        if not isinstance(each, ast.AnnAssign) or not isinstance(each.target, ast.Name) or each.target.id == "_":
-            continue
+    found = {} if method else {each.name: each for base in source.bases(name) for each in fields_of(base)}
+    for each, annotation, value in source.parameters(name, method) if method else source.fields(name):
         try:
-            hint, default = source.value(each.annotation), NONE if each.value is None else source.value(each.value)
+            hint, default = source.value(annotation), NONE if value is None else source.value(value)
         except (NameError, TypeError):
             continue
         if get_origin(hint) is not ClassVar:
-            found[each.target.id] = Parameter(each.target.id, hint, default)
+            found[each] = Parameter(each, hint, default)
     described = _descriptions_of(target)
-    texts = {name: described.get(name, ("", "")) for name in found}
+    texts = {each: described.get(each, ("", "")) for each in found}
     return tuple(replace(each, help=texts[name][0], shown_default=texts[name][1]) for name, each in found.items())
 
 
 @functools.cache
 def _descriptions_of(target: str) -> dict[str, tuple[str, str]]:
-    """Return the help texts of a class's settings, including inherited settings, parsed from the source."""
-    module, _, name = target.partition(":")
-    source = _Source.of(module)
+    """Return the help texts of a method, or of a class's own and inherited settings, parsed from the source."""
+    source, name, method = _Source.with_names(target)
     if name not in source.classes:
         return {}
     found: dict[str, tuple[str, str]] = {}
+    if method:
+        found = descriptions(ast.get_docstring(source.method(name, method)))
+        for each, (text, _) in found.items():
+            if other := re.fullmatch(r"See (\w+)\.", text):  # another method of the class
+                found[each] = _descriptions_of(target.replace(f".{method}", f".{other[1]}"))[each]
+        return found
     for base in source.bases(name):
         found |= _descriptions_of(base)
     return found | descriptions(ast.get_docstring(source.classes[name]))
@@ -188,6 +198,26 @@ class _Source:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         }
 
+    def fields(self, name: str) -> Iterator[tuple[str, ast.expr, ast.expr | None]]:
+        """Yield the name, annotation and default value of the fields of a dataclass."""
+        for each in self.classes[name].body:
+            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) and each.target.id != "_":
+                yield each.target.id, each.annotation, each.value
+
+    def method(self, name: str, method: str) -> ast.FunctionDef:
+        """Return the definition of a method of a class."""
+        return next(
+            each for each in self.classes[name].body if isinstance(each, ast.FunctionDef) and each.name == method
+        )
+
+    def parameters(self, name: str, method: str) -> Iterator[tuple[str, ast.expr, ast.expr | None]]:
+        """Yield the name, annotation and default value of the parameters of a method, without ``self``."""
+        of = self.method(name, method).args
+        before = [None] * (len(of.args) - len(of.defaults))
+        for each, value in zip((*of.args, *of.kwonlyargs), (*before, *of.defaults, *of.kw_defaults), strict=True):
+            if each.annotation is not None and each.arg != "self":
+                yield each.arg, each.annotation, value
+
     def bases(self, name: str) -> list[str]:
         """Return the base classes that are defined in this package as ``"module:Class"``, in reverse order."""
         names = [base.id for base in reversed(self.classes[name].bases) if isinstance(base, ast.Name)]
@@ -202,6 +232,13 @@ class _Source:
     def of(module: str) -> _Source:
         """Return the cached source of a module."""
         return _Source(module)
+
+    @classmethod
+    def with_names(cls, target: str) -> tuple[_Source, str, str]:
+        """Return the source, the class and the method, if any, of ``"module:Class.method"``."""
+        module, _, names = target.partition(":")
+        name, _, method = names.partition(".")
+        return cls.of(module), name, method
 
     def value(self, node: ast.expr) -> Any:
         """Evaluate an annotation or default value; names imported from other modules are looked up in their source."""

@@ -19,12 +19,13 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from polyadic.core.errors import InputError, check_choice, check_int, named
+from polyadic.core.errors import InputError, check_int, named
+from polyadic.core.settings import Count, Positive, Share, Within, check_setting
 from polyadic.metrics.association import MEASURES, adjusted_p_values, p_value, simple_maths
 from polyadic.metrics.dispersion import dispersion, text_dispersion_keyness
 from polyadic.metrics.diversity import lexical_diversity
@@ -43,11 +44,17 @@ log = logging.getLogger("polyadic")
 CHUNK = 1 << 22  # words counted at a time
 PART = 1 << 24  # n-grams sorted at a time
 MIXER = np.uint64(0x9E3779B97F4A7C15)  # multiplier of the hash that divides n-grams into parts
-MAX_ORDER, MAX_SPAN = 20, 1000  # largest n-grams and windows
 SPECIAL = r'[*?\[\]"]'  # signs of wildcards and CQL
-SORTS = ("frequency", "range", "dp", "alphabetical", "reversed")
-COLLOCATIONS = tuple(name for name, measure in MEASURES.items() if "collocations" in measure.uses)
-KEYNESS = ("log_likelihood", "log_ratio", "simple_maths", "percent_difference", "text_dispersion")
+Order = Annotated[int, Within(1, 20)]  # number of words of an n-gram
+Span = Annotated[int, Within(0, 1000)]  # number of words on a side of a match
+Sign = Literal["positive", "negative", "both"]
+Sort = Literal["frequency", "range", "dp", "alphabetical", "reversed"]
+Keyness = Literal["log_likelihood", "log_ratio", "simple_maths", "percent_difference", "text_dispersion"]
+Collocation = Literal[
+    "log_likelihood", "chi_squared", "pmi", "mi3", "t_score", "z_score", "log_dice", "delta_p", "delta_p_backward",
+    "log_ratio", "together", "frequency",
+]  # fmt: skip
+KEYNESS, COLLOCATIONS = get_args(Keyness), get_args(Collocation)[:-2]
 
 
 class ItemFrequency(NamedTuple):
@@ -196,10 +203,10 @@ class Usage:
         words: Sequence[str] | None = None,
         attribute: str = "lc",
         where: Where = None,
-        parts: int | None = None,
-        min_count: int = 1,
-        sort: str = "frequency",
-        top: int | None = None,
+        parts: Annotated[int, Within(2)] | None = None,
+        min_count: Count = 1,
+        sort: Sort = "frequency",
+        top: Count | None = None,
     ) -> list[ItemFrequency]:
         """Return the words of the running text with their frequency and dispersion.
 
@@ -210,17 +217,16 @@ class Usage:
         words : sequence of str, optional
             List of words, phrases or queries to count instead; entries that do not occur are logged.
         attribute : str
-            Values to list: ``"lc"`` (counted words), ``"word"`` (as written), ``"lemma"``, or another attribute of the
-            words, such as ``"pos"``.
+            Values to count: lc (normalized words), word (as written), lemma, or another attribute, such as pos.
         where : dict of str to str, optional
             Values of metadata fields of the documents to search.
         parts : int, optional
-            Number of equal parts of the text to compute dispersion over; by default its documents.
+            Number of equal parts of the text over which dispersion is computed (default: over documents).
         min_count : int
             Minimum frequency.
         sort : {"frequency", "range", "dp", "alphabetical", "reversed"}
-            Order: by frequency, by range, by DP (evenly spread words first), or by the letters from the start or from
-            the end of the word.
+            Sort order: frequency, range (number of documents), dispersion DP, alphabetical, or by word endings
+            (reversed).
         top : int, optional
             Maximum number of words.
 
@@ -254,28 +260,30 @@ class Usage:
 
     def ngrams(
         self: Any,
-        n: int = 2,
+        n: Order = 2,
         *,
         query: str | None = None,
         attribute: str = "lc",
         where: Where = None,
-        min_count: int = 2,
-        min_range: int = 1,
-        sort: str = "frequency",
-        top: int | None = None,
+        min_count: Count = 2,
+        min_range: Count = 1,
+        sort: Sort = "frequency",
+        top: Count | None = None,
     ) -> list[ItemFrequency]:
         """Return the sequences of n words within sentences (clusters, lexical bundles), counted exactly.
 
         Parameters
         ----------
         n : int
-            Number of words.
+            Number of words of an n-gram, from 1 to 20; an n-gram does not cross the end of a sentence.
         query : str, optional
-            Query of which the n-gram must contain a match.
+            Word, phrase or query that the listed n-grams must contain.
         attribute, where, sort, top
             See :meth:`word_list`.
-        min_count, min_range : int
-            Minimum frequency, and minimum number of documents that contain the n-gram.
+        min_count : int
+            Minimum frequency.
+        min_range : int
+            Minimum number of documents that contain the n-gram.
 
         Examples
         --------
@@ -284,8 +292,8 @@ class Usage:
         >>> [(each.item, each.frequency, each.range) for each in corpus.ngrams(2)]
         [('a rose', 3, 2), ('is a', 2, 2)]
         """
-        check_int("n", n, low=1, high=MAX_ORDER)
-        check_int("min_range", min_range, low=1)
+        check_setting("n", n, Order)
+        check_setting("min_range", min_range, Count)
         documents, edges = _searched(self, where), np.asarray(self.text.edges)
         column = Column.of(self, attribute)
         values = _only(column.everywhere(), edges, documents)
@@ -302,14 +310,14 @@ class Usage:
         self: Any,
         query: str,
         *,
-        left: int = 5,
-        right: int = 5,
+        left: Span = 5,
+        right: Span = 5,
         across: bool = False,
         attribute: str = "lc",
         where: Where = None,
-        min_count: int = 2,
-        sort: str = "log_likelihood",
-        top: int | None = None,
+        min_count: Count = 2,
+        sort: Collocation = "log_likelihood",
+        top: Count | None = None,
     ) -> list[Collocate]:
         """Return the words near the matches of a query, with association measures.
 
@@ -320,16 +328,19 @@ class Usage:
         ----------
         query : str
             Word, phrase or query in CQL.
-        left, right : int
-            Number of running words on either side.
+        left : int
+            Number of words to the left of a match.
+        right : int
+            Number of words to the right of a match.
         across : bool
-            Whether the words may be in another sentence of the document.
+            Count collocates across sentence ends, within the document.
         attribute, where, top
             See :meth:`word_list`.
         min_count : int
-            Minimum number of tokens near the matches.
+            Minimum number of occurrences near the matches.
         sort : str
-            Association measure to sort by, ``"together"`` or ``"frequency"``.
+            Association measure to sort by, or the number of occurrences near the matches (together) or in the text
+            (frequency).
 
         Examples
         --------
@@ -338,9 +349,10 @@ class Usage:
         >>> [(each.item, each.together, each.positions) for each in corpus.collocates("bank", left=2, right=1)]
         [('old', 2, (1, 1, 0))]
         """
-        check_choice("sort", sort, ("together", "frequency", *COLLOCATIONS))
-        check_int("left", left, low=0, high=MAX_SPAN)
-        check_int("right", right, low=0, high=MAX_SPAN)
+        check_setting("sort", sort, Collocation)
+        check_setting("left", left, Span)
+        check_setting("right", right, Span)
+        check_setting("min_count", min_count, Count)
         if not left + right:
             raise InputError("left and right must not both be 0", "left", "right")
         text, column = self.text, Column.of(self, attribute)
@@ -350,7 +362,7 @@ class Usage:
         positions, together = kernels.words_near(starts, ends, bounds, column.codes, column.number, left, right, V)
         documents = _searched(self, where)
         N = int(np.diff(text.edges)[documents].sum())
-        kept = np.flatnonzero(together[:-1] >= check_int("min_count", min_count, low=1))
+        kept = np.flatnonzero(together[:-1] >= min_count)
         K, C, R = together[kept], _totals(column, self, documents)[kept], together[-1]
         found = {
             name: MEASURES[name].function(K, len(starts) if name == "log_dice" else R, C, N) for name in COLLOCATIONS
@@ -367,16 +379,16 @@ class Usage:
         self: Any,
         against: TextStore | Mapping[str, str] | None = None,
         *,
-        n: int = 1,
+        n: Order = 1,
         attribute: str = "lc",
         where: Where = None,
-        min_count: int = 5,
-        keys: Literal["positive", "negative", "both"] = "positive",
-        sort: str = "log_likelihood",
+        min_count: Count = 5,
+        keys: Sign = "positive",
+        sort: Keyness = "log_likelihood",
         correction: Literal["holm", "benjamini-hochberg"] = "holm",
-        max_p: float | None = None,
-        smoothing: float = 1.0,
-        top: int | None = None,
+        max_p: Share | None = None,
+        smoothing: Positive = 1.0,
+        top: Count | None = None,
     ) -> list[Keyword]:
         """Return the words that are more frequent in target texts than in reference texts, or less.
 
@@ -386,24 +398,24 @@ class Usage:
             Reference: another corpus, or the documents with these fields. By default, all documents that do not have
             the fields ``where``.
         n : int
-            Number of words of an item: 2 compares bigrams.
+            Number of words per item; 2 compares bigrams.
         attribute : str
             See :meth:`word_list`.
         where : dict of str to str, optional
             Fields of the target documents; all documents by default, if the reference is another corpus.
         min_count : int
-            Minimum frequency in the target for positive keywords, and in the reference for negative ones.
+            Minimum frequency in the text (for negative keywords, in the reference).
         keys : {"positive", "negative", "both"}
-            Items that are more frequent in the target, less, or first the former and then the latter.
+            Items to list: more frequent than in the reference (positive), less frequent (negative), or both.
         sort : {"log_likelihood", "log_ratio", "simple_maths", "percent_difference", "text_dispersion"}
-            Measure to sort by; ``"text_dispersion"`` is the log-likelihood of the numbers of documents.
+            Measure to sort by; text_dispersion is the log-likelihood ratio of the numbers of documents.
         correction : {"holm", "benjamini-hochberg"}
-            How p-values are corrected: see :func:`~polyadic.metrics.association.adjusted_p_values`. Items with
-            ``min_count`` occurrences in the target or the reference are tested.
+            Correction of the p-values for multiple tests. Items with ``min_count`` occurrences in the text or the
+            reference are tested; see :func:`~polyadic.metrics.association.adjusted_p_values`.
         max_p : float, optional
-            Maximum p-value.
+            Maximum corrected p-value.
         smoothing : float
-            Constant of simple maths.
+            Constant that simple maths adds to both frequencies per million.
         top : int, optional
             Maximum number of keywords, of either sign.
 
@@ -415,10 +427,10 @@ class Usage:
         >>> [(each.item, each.frequency, each.reference_frequency) for each in corpus.keywords(reference, min_count=2)]
         [('rose', 2, 2)]
         """
-        check_choice("keys", keys, ("positive", "negative", "both"))
-        check_choice("sort", sort, KEYNESS)
-        check_int("min_count", min_count, low=1)
-        check_int("n", n, low=1, high=MAX_ORDER)
+        check_setting("keys", keys, Sign)
+        check_setting("sort", sort, Keyness)
+        check_setting("min_count", min_count, Count)
+        check_setting("n", n, Order)
         target, reference, corpora = _compared(self, against, where)
         table, name, sizes = _joint_table(corpora, attribute, n, min_count, target | reference)
         of = np.stack([target, reference], axis=1)
@@ -456,9 +468,9 @@ class Usage:
         *,
         attribute: str = "lc",
         where: Where = None,
-        window: int = 100,
-        threshold: float = 0.72,
-        sample: int = 42,
+        window: Count = 100,
+        threshold: Share = 0.72,
+        sample: Count = 42,
     ) -> list[Diversity]:
         """Return the lexical diversity of the text, of each document, or of the documents with each value of a field.
 
@@ -468,8 +480,12 @@ class Usage:
             ``"document"``, or a metadata field; by default, the text is one part.
         attribute, where
             See :meth:`word_list`.
-        window, threshold, sample
-            See :func:`~polyadic.metrics.diversity.lexical_diversity`.
+        window : int
+            Window size of MATTR, in words.
+        threshold : float
+            Type-token ratio below which MTLD ends a segment (factor).
+        sample : int
+            Sample size of HD-D, in words.
 
         Examples
         --------
@@ -498,7 +514,7 @@ class Usage:
         queries : str or sequence of str
             Words, phrases or queries in CQL.
         by : str
-            Metadata field, or ``"document"``.
+            Metadata field whose values are compared, or ``"document"``.
         where : dict of str to str, optional
             See :meth:`word_list`.
         """
@@ -512,8 +528,14 @@ class Usage:
     ) -> list[Occurrences]:
         """Return the positions of the matches of queries, by document or value of a field, for a dispersion plot.
 
-        Parameters are those of :meth:`trends`; parts without a match are left out. The plot is
-        :func:`polyadic.plots.barcode`.
+        Parts without a match are left out. The plot is :func:`polyadic.plots.barcode`.
+
+        Parameters
+        ----------
+        queries, where
+            See :meth:`trends`.
+        by : str
+            Unit of a row: document, or a metadata field (one row per value).
         """
         return [each for each, _ in _occurrences(self, queries, by, where, empty=False)]
 
@@ -688,8 +710,8 @@ def _frequencies(
     top: int | None,
 ) -> list[ItemFrequency]:
     """Return the items of a table in the requested order, with their dispersion over the chosen documents or parts."""
-    check_choice("sort", sort, SORTS)
-    check_int("min_count", min_count, low=1)
+    check_setting("sort", sort, Sort)
+    check_setting("min_count", min_count, Count)
     kept = np.flatnonzero(table.totals >= min_count)
     early = min_range == 1 and sort not in ("range", "dp")  # the order is known before the dispersion
     if early:
