@@ -1,6 +1,7 @@
 """``polyadic sentences``: each of its verbs on a small file, their JSON and their errors."""
 
 import json
+import textwrap
 from functools import partial
 
 import numpy as np
@@ -81,6 +82,22 @@ def test_templates_are_of_convolutional_models(lines, models):
         words = sentences[one["line"] - 1].split()
         assert words[one["word"] - 1 :][:3] == one["words"].split()
     assert "has no filters" in run("templates", models / "sif", lines).output
+
+
+def test_similar_sentences_of_a_text(tmp_path):
+    """Lines that are wrapped at the page width are joined and split into sentences, which are found without a model."""
+    rng = np.random.default_rng(1)
+    made = [f"The {a} keeper of the {b} saw a {c} ship in the morning." for a, b, c in rng.choice(FRAME, (150, 3))]
+    page = textwrap.fill(" ".join(made), 70)
+    (tmp_path / "page.txt").write_text(page, encoding="utf-8")
+    how = ["--set", "rank=10", "--set", "min_count=1", "--json"]
+    done = run("similar", tmp_path / "page.txt", made[70], *how)
+    best = json.loads(done.stdout)["nearest"]
+    assert best[0]["cosine"] == 1
+    assert all(each["sentence"] == made[each["number"] - 1] for each in best)
+    assert "a document is a sentence" in done.stderr
+    by_line = run("similar", tmp_path / "page.txt", made[70], *how, "--set", "documents=line")
+    assert {each["sentence"] for each in json.loads(by_line.stdout)["nearest"]} <= {*page.split("\n")}
 
 
 def test_a_static_encoder(lines, models, tmp_path):

@@ -177,7 +177,8 @@ WORDS = st.lists(st.sampled_from(["a", "bc", "d.", "— e", "# f", "Chapter I", 
 
 
 @given(
-    st.lists(WORDS, min_size=1, max_size=3), st.sampled_from(["line", "paragraph", "heading", "1", "3", "1,000 words"])
+    st.lists(WORDS, min_size=1, max_size=3),
+    st.sampled_from(["line", "sentence", "paragraph", "heading", "1", "3", "1,000 words"]),
 )
 def test_no_word_is_lost_by_splitting(texts, unit):
     """The documents of a text are its words in order, are numbered from 1, and have the requested number of words."""
@@ -209,6 +210,7 @@ def test_tokens_are_split_by_sentences_and_words():
     """Tokenized sentences can be split into lines; other units require text."""
     tokens = [["a", "b", "c"], ["d"], ["e", "f"]]
     assert [d.text for d in documents([tokens], documents="line")] == ["a b c", "d", "e f"]
+    assert [d.text for d in documents([tokens], documents="sentence")] == ["a b c", "d", "e f"]
     assert [d.text.split() for d in documents([tokens], documents="2")] == [["a", "b"], ["c", "d"], ["e", "f"]]
     with pytest.raises(InputError, match="tokenized sentences, so documents cannot be 'paragraph'"):
         list(documents([tokens], documents="paragraph"))

@@ -213,9 +213,29 @@ def test_many_marks_are_parted():
 
 
 @pytest.mark.parametrize("kind", ["", "parting", "colon"])
-@pytest.mark.parametrize("punctuation", ["drop", "keep"])
-@given(st.text("aAsSzZ019'_.,:-\"! \t\x00\x7f", max_size=25) | st.text(st.characters(max_codepoint=127), max_size=25))
-def test_plain_text_is_cut_as_any_other(punctuation, kind, text):
+@pytest.mark.parametrize("punctuation", [False, True])
+@pytest.mark.parametrize("hashtags", [False, True])
+@given(st.text("aAsSzZ019'_.,:-\"!#@ \t\x00\x7f", max_size=25) | st.text(st.characters(max_codepoint=127), max_size=25))
+def test_plain_text_is_cut_as_any_other(punctuation, hashtags, kind, text):
     """The quick pattern for ASCII finds what the general one finds."""
-    quick, general = (tokens._pattern(punctuation, kind, plain=plain) for plain in (True, False))
+    how = {"punctuation": punctuation, "hashtags": hashtags}
+    quick, general = (tokens._pattern(kind, plain=plain, **how) for plain in (True, False))
     assert quick.findall(text) == general.findall(text)
+
+
+def test_hashtags_mentions_and_emoji():
+    """Emoji are whole, with their modifiers, and hashtags and mentions keep their signs; addresses have none."""
+    text = "#MeToo @ada_l mail@host.org 👩‍🚀👍🏽 🇩🇪🇫🇷 ☀️ 1️⃣ #été"
+    emoji = ["👩‍🚀", "👍🏽", "🇩🇪", "🇫🇷", "☀️", "1️⃣"]
+    assert words(text, hashtags=True) == ["#metoo", "@ada_l", "mail", "host", "org", *emoji, "#été"]
+    signs = [word for word in words(text, punctuation="keep") if not word[0].isalpha()]
+    assert signs == ["#", "@", "@", ".", *emoji, "#"]
+    assert words(text.replace(emoji[-1], "")) == ["metoo", "ada_l", "mail", "host", "org", "été"]
+
+
+def test_marks_are_kept_or_dropped():
+    """Stress and vowel marks follow the language, unless they are set."""
+    text = "за\u0301мок شُكْرًا"
+    assert words(text, language="ru") == ["замок", "شُكْرًا"]
+    assert words(text, language="ru", marks="keep") == words(text, marks="keep") == ["за\u0301мок", "شُكْرًا"]
+    assert words(text, marks="drop") == ["замок", "شكرا"]

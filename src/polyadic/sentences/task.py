@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -42,7 +43,11 @@ Label = Annotated[
     Help("Table column that contains the class of each document (default: the folder of each file)."),
     Metavar("NAME"),
 ]
-Lines = Annotated[str, Help("File with one sentence per line; - reads standard input."), Metavar("SENTENCES")]
+Lines = Annotated[
+    str,
+    Metavar("SENTENCES"),
+    Help("File with one sentence per line, text that is split into sentences, or - for standard input."),
+]
 
 
 # ---- classes of documents
@@ -272,11 +277,12 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
 @SENTENCES.verb(
     word="train",
     example="polyadic sentences train paragraphs.txt --out meanings",
-    settings={"given": (MEAN, CONVOLUTIONAL)},
-    options=("method", "words", "rank", "min_count", "pooling", "filters", "length"),
+    settings={"given": (MEAN, CONVOLUTIONAL), "reading": READING},
+    options=("method", "words", "rank", "min_count", "pooling", "filters", "length", "field"),
 )
 def train_sentences(
     lines: Lines,
+    reading: Reading,
     given: dict[str, Any],
     *,
     out: Out,
@@ -316,7 +322,7 @@ def train_sentences(
     size = [0]
 
     def read() -> Any:
-        corpus = corpus_of(_read(lines), min_count=model.min_count)
+        corpus = corpus_of(_read(lines, reading), min_count=model.min_count)
         size[0] = len(corpus.sentences) - 1
         return corpus
 
@@ -328,9 +334,14 @@ def train_sentences(
     return saved
 
 
-@SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=print_written)
-def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = False) -> dict[str, Any]:
-    """Write the vectors of sentences as an array with one row per line; lines without known words get zero vectors.
+@SENTENCES.verb(
+    example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy",
+    settings={"reading": READING},
+    options=("field",),
+    show=print_written,
+)
+def encode(model: SentenceVectors, lines: Lines, reading: Reading, *, out: File, force: bool = False) -> dict[str, Any]:
+    """Write the vectors of sentences as an array with one row per sentence; those without known words are zero.
 
     Parameters
     ----------
@@ -344,14 +355,41 @@ def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = Fal
     if out.suffix != ".npy":
         raise InputError(f"the output must be a .npy file; got {out}")
     output.check_file(out, force=force)
-    vectors = np.asarray(model.encode(_read(lines), show_progress_bar=True))
+    vectors = np.asarray(model.encode(_read(lines, reading), show_progress_bar=True))
     with whole_file(out) as draft:
         save_array(draft, vectors)
     return {"out": str(out), "sentences": len(vectors), "features": vectors.shape[1]}
 
 
-@SENTENCES.verb(example="polyadic sentences nearest meanings paragraphs.txt 'a shot in the dark'")
-def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10) -> dict[str, Any]:
+@SENTENCES.verb(
+    example="polyadic sentences similar holmes 'the bird was a goose'",
+    settings={"given": (MEAN,), "reading": READING},
+    options=("top", "field"),
+    fixed=("words",),
+)
+def similar(lines: Lines, query: str, given: dict[str, Any], reading: Reading, *, top: Count = 10) -> dict[str, Any]:
+    """List the sentences of a text that are most similar to a query, without a saved model.
+
+    The sentence vectors are learned from the text itself each time; for a large text, save a model with sentences
+    train, and use sentences nearest.
+
+    Parameters
+    ----------
+    query
+        Query sentence to compare with the sentences of the text.
+    top
+        Number of sentences to list.
+    """
+    sentences = [*_read(lines, reading)]
+    return _nearest(_methods()["sif"].make(given).fit(sentences), sentences, query, top)
+
+
+@SENTENCES.verb(
+    example="polyadic sentences nearest meanings paragraphs.txt 'a shot in the dark'",
+    settings={"reading": READING},
+    options=("top", "field"),
+)
+def nearest(model: SentenceVectors, lines: Lines, query: str, reading: Reading, *, top: Count = 10) -> dict[str, Any]:
     """List the sentences that are most similar to a query by cosine similarity of their vectors.
 
     Parameters
@@ -361,26 +399,36 @@ def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10
     top
         Number of sentences to list.
     """
+    return _nearest(model, [*_read(lines, reading)], query, top)
+
+
+def _nearest(model: SentenceVectors, sentences: list[str], query: str, top: int) -> dict[str, Any]:
+    """Return the sentences with the largest cosine similarities to a query."""
     import numpy as np
 
     from polyadic.sentences.words import blocks
 
-    sentences = list(_read(lines))
     if not len(next(blocks([query], model.embedding_)).rows):
         raise InputError("no word of the query is in the vocabulary of the model")
     wanted = model.encode(query, normalize_embeddings=True)
     cosines = np.asarray(model.encode(sentences, normalize_embeddings=True)) @ np.asarray(wanted)
     best = np.argsort(-cosines, kind="stable")[:top].tolist()
     return {
-        "nearest": [{"cosine": round(float(cosines[at]), 4), "line": at + 1, "sentence": sentences[at]} for at in best]
+        "nearest": [
+            {"cosine": round(float(cosines[at]), 4), "number": at + 1, "sentence": sentences[at]} for at in best
+        ]
     }
 
 
 @SENTENCES.verb(
     example="polyadic sentences train paragraphs.txt --method convolutional --out filters"
-    "\n\npolyadic sentences templates filters paragraphs.txt"
+    "\n\npolyadic sentences templates filters paragraphs.txt",
+    settings={"reading": READING},
+    options=("coordinates", "top", "field"),
 )
-def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, top: Count = 5) -> dict[str, Any]:
+def templates(
+    model: SentenceVectors, lines: Lines, reading: Reading, *, coordinates: Count = 10, top: Count = 5
+) -> dict[str, Any]:
     """List the positions in sentences at which each filter of a convolutional model is most active.
 
     Parameters
@@ -403,7 +451,7 @@ def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, 
                 "word": place + 1,
                 "words": " ".join(words),
             }
-            for k, each in enumerate(strongest(model, _read(lines), top=top)[:coordinates])
+            for k, each in enumerate(strongest(model, _read(lines, reading), top=top)[:coordinates])
             for at, places in enumerate(each)
             for activation, sentence, place, words in places
         ]
@@ -431,7 +479,15 @@ def _methods() -> dict[str, Method]:
     }
 
 
-def _read(lines: str) -> Iterator[str]:
-    from polyadic.text.readers import read
+def _read(lines: str, reading: Reading) -> Iterator[str]:
+    """Yield sentences: the lines of a plain text that are not wrapped, and otherwise the sentences of documents."""
+    from polyadic.core.urls import is_file
+    from polyadic.text.readers import note_documents, read, survey
 
-    return read(lines, format="lines")
+    if reading.documents is None:
+        facts = survey(lines, reading)
+        if not facts or (is_file(lines) and facts.get("formats") in (["text"], ["lines"]) and "wrapped" not in facts):
+            return read(lines, **vars(replace(reading, format="lines")))
+        reading = replace(reading, documents="sentence")
+    note_documents(lines, reading)
+    return read(lines, **vars(reading))

@@ -49,7 +49,7 @@ LEFT_OUT = {
     "links": "link",
 }
 """Kinds of structure that readers leave out unless ``include`` names them, and the noun for one of each kind."""
-UNITS = ("paragraph", "line", "heading", "speaker")
+UNITS = ("paragraph", "line", "sentence", "heading", "speaker")
 UNDIVIDED = "undivided"  # key of the number of files that have no headings at which to split them
 
 
@@ -107,8 +107,8 @@ class Reading:
         Kinds of structure to read as text, which are left out by default: notes, speakers, stage, headings, headers,
         captions, navigation, boilerplate, hidden, deletions, variants, quotes, signatures, timestamps or links.
     documents : str, optional
-        Unit that is a document: paragraph, line, heading (the text below each heading), speaker (a speech) or a number
-        of words such as 1000 (default: a file, a row of a table, a message or a TEI text).
+        Unit that is a document: paragraph, line, sentence, heading (the text below each heading), speaker (a speech) or
+        a number of words such as 1000 (default: a file, a row of a table, a message or a TEI text).
     """
 
     format: str = "auto"

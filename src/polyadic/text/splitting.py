@@ -1,12 +1,14 @@
-"""Split texts into documents: paragraphs, lines, parts below headings, speeches, or parts of a number of words."""
+"""Split texts into documents: paragraphs, lines, sentences, parts below headings, speeches, or a number of words."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError
+from polyadic.text import languages
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.languages import UNSPACED_LETTERS
 from polyadic.text.pieces import UNDIVIDED, Piece, Tokens, nested
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     Part = tuple[Content, Mapping[str, str] | None]  # content, and the fields of a document that begins with it
 
+GUESSED = 10_000  # characters of a text from which its language is detected
 _WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\s{UNSPACED_LETTERS}]*[^\W_{UNSPACED_LETTERS}][^\s{UNSPACED_LETTERS}]*")
 _NAMES = (
     "act|appendix|book|canto|chapter|letter|part|prologue|epilogue|scene|section|volume|akt|anhang|brief|buch|kapitel"
@@ -73,17 +76,21 @@ def split(pieces: Iterable[Piece], reading: Reading, name: str, left_out: Counte
 
 
 def _by_line(pieces: Iterable[Piece], unit: str, name: str) -> Iterator[Part]:
-    """Yield each line, paragraph or tokenized sentence; paragraphs end at empty lines or, without any, at line ends."""
-    end = "\n" if unit == "line" else None
+    """Yield each line, paragraph or sentence; paragraphs end at empty lines or, without any, at line ends."""
+    end, language = None if unit == "paragraph" else "\n", ""
     for piece in pieces:
-        if unit == "line" and isinstance(piece.content, Tokens):
+        if unit != "paragraph" and isinstance(piece.content, Tokens):
             yield from ((Tokens([sentence]), {}) for sentence in piece.content.sentences)
-        elif unit == "line" and not isinstance(piece.content, str):
+        elif unit != "paragraph" and not isinstance(piece.content, str):
             yield from (([sentence], {}) for sentence in nested(piece.content) if sentence)
         else:
             content = _text(piece, unit, name)
             end = end or ("\n\n" if re.search(r"\n[ \t]*\n", content) else "\n")
             parts = content.split("\n") if end == "\n" else re.split(r"\n(?:[ \t]*\n)+", content)
+            if unit == "sentence":
+                language = language or languages.guess(content[:GUESSED])
+                split_line = partial(languages.sentences, language=language)
+                parts = [part.strip() for part in chain.from_iterable(map(split_line, filter(str.strip, parts)))]
             yield from ((part, {}) for part in parts if part.strip())
 
 

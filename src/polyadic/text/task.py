@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from polyadic.text.concordance import Concordance, ConcordanceLine
     from polyadic.text.pieces import Reading
     from polyadic.text.store import TextStore
+    from polyadic.text.tokens import Tokenizer
 
 TASK = Task("text", "Encode text, search it, and verify what was written.")
 READING = "polyadic.text.pieces:Reading"  # settings for reading files
@@ -243,7 +244,7 @@ def _print_lines(found: Iterator[ConcordanceLine]) -> None:
 
 @TASK.verb(
     example="polyadic corpus holmes --out corpus --min-count 5",
-    settings={"reading": READING},
+    settings={"reading": READING, "tokenizer": "polyadic.text.tokens:Tokenizer"},
     options=("min_count", "max_size", "language", "stop_words", "format", "field", "documents", "include"),
     show=nothing_more,
     distributed=True,
@@ -251,16 +252,14 @@ def _print_lines(found: Iterator[ConcordanceLine]) -> None:
 def corpus(
     sources: Sources,
     reading: Reading,
+    tokenizer: Tokenizer,
     *,
     out: Out,
     min_count: Count = 10,
     max_size: Count | None = None,
     language: str = "auto",
     stop_words: str = "language",
-    digits: Literal["keep", "drop", "zero"] = "keep",
-    punctuation: Literal["keep", "drop"] = "drop",
     tokenised: bool = False,
-    lemmas: bool = False,
     multiwords: bool = False,
     tagger: File | None = None,
     jobs: Threads = None,
@@ -279,14 +278,8 @@ def corpus(
     stop_words
         Stop words to remove: language (the list for the language of the text), auto (words that occur throughout the
         text), none, the name of a language such as german, or a file.
-    digits
-        Keep numbers, drop them, or write each digit as 0.
-    punctuation
-        Keep punctuation marks as words, or drop them.
     tokenised
         Read pre-tokenized text, with one sentence per line and spaces between words.
-    lemmas
-        Replace words by their lemmas: banks by bank.
     multiwords
         Join two-word collocations, such as new_york.
     tagger
@@ -302,7 +295,7 @@ def corpus(
 
     texts = source(sources)
     check_replaceable(out, KIND, overwrite=force)
-    tokenizer = tokenizer_of(tokenised=tokenised, lemmas=lemmas, digits=digits, punctuation=punctuation)
+    tokenize = tokenizer_of(tokenizer, tokenised=tokenised)
     if tokenised:
         reading = dataclasses.replace(reading, wrapped=False)
     steps = output.Steps()
@@ -316,7 +309,7 @@ def corpus(
             max_size=max_size,
             language=language,
             stop_words=stop_words,
-            tokenizer=tokenizer,
+            tokenizer=tokenize,
             multiwords=multiwords,
             tagger=None if tagger is None else load(tagger),
             jobs=jobs,

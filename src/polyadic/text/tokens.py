@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal
 
-from polyadic.core.errors import InputError, check_choice
+from polyadic.core.errors import InputError
+from polyadic.core.settings import check_settings
 from polyadic.text import languages
 from polyadic.text.characters import folded
 
@@ -45,10 +46,16 @@ class Tokenizer:
     lowercase : bool
         Whether to convert words to lower case.
     digits : {"keep", "drop", "zero"}
-        Treatment of digits. ``"drop"`` removes words that begin with a digit ("1984", "21st", but not "mp3");
-        ``"zero"`` replaces every digit by ``0``, so that all years become one word.
+        Keep digits, drop words that begin with a digit ("1984", "21st", but not "mp3"), or replace each digit by 0
+        (zero), so that all years become one word.
     punctuation : {"drop", "keep"}
-        Treatment of punctuation. ``"keep"`` makes each punctuation mark, each symbol and "'s" a token of its own.
+        Drop punctuation, or keep each punctuation mark, each symbol and "'s" as a word.
+    hashtags : bool
+        Whether hashtags ("#metoo"), mentions ("@ada") and emoji are words. Otherwise hashtags and mentions are words
+        without the sign, and emoji are punctuation.
+    marks : {"auto", "keep", "drop"}
+        Treatment of vowel points, stress marks and the tatweel: auto (dropped in languages that usually do not write
+        them), keep, or drop. See :func:`~polyadic.text.characters.folded`.
     lemmas : bool
         Whether to replace words by their lemmas ("banks" by "bank", "ging" by "gehen"), using the word lists and rules
         of simplemma for some 50 languages (extra ``lemmas``).
@@ -63,17 +70,20 @@ class Tokenizer:
     [['In', '0000', ',', 'Zoë', "'s", 'cat', '.']]
     >>> Tokenizer(language="fr")("L'eau d'aujourd'hui.")
     [['l', 'eau', 'd', "aujourd'hui"]]
+    >>> Tokenizer(hashtags=True)("@ada: we won 👩‍🚀! #MeToo")
+    [['@ada', 'we', 'won', '👩\u200d🚀'], ['#metoo']]
     """
 
     lowercase: bool = True
-    digits: str = "keep"
-    punctuation: str = "drop"
+    digits: Literal["keep", "drop", "zero"] = "keep"
+    punctuation: Literal["drop", "keep"] = "drop"
+    hashtags: bool = False
+    marks: Literal["auto", "keep", "drop"] = "auto"
     lemmas: bool = False
     language: str | None = None
 
     def __post_init__(self) -> None:
-        check_choice("digits", self.digits, ("keep", "drop", "zero"))
-        check_choice("punctuation", self.punctuation, ("drop", "keep"))
+        check_settings(self)
         if self.language is not None:
             languages.check(self.language)
 
@@ -95,7 +105,10 @@ class Tokenizer:
         """
         language = self.language or "en"
         kind = "parting" if language in languages.PARTING else "colon" if language in languages.COLON else ""
-        split, split_plain = (_pattern(self.punctuation, kind, plain=plain).split for plain in (False, True))
+        split, split_plain = (
+            _pattern(kind, punctuation=self.punctuation == "keep", hashtags=self.hashtags, plain=plain).split
+            for plain in (False, True)
+        )
         cut = languages.segmenter(language)
         lines = composed(text).split("\n")
         for number, line in enumerate(lines, 1):
@@ -116,7 +129,7 @@ class Tokenizer:
         """Return the normalized word, such as "bank" for "Bank", or an empty string if it is left out."""
         language = self.language or "en"
         word = word.replace("’", "'").replace("\u00ad", "")
-        word = word if word.isascii() else folded(word, language)
+        word = word if word.isascii() else folded(word, language, self.marks)
         if self.lowercase:
             word = languages.lowered(word, language)
             word = word if word.isascii() else composed(word)
@@ -138,22 +151,19 @@ def whitespace(text: str) -> list[list[str]]:
     return [tokens for line in text.split("\n") if (tokens := line.split())]
 
 
-def tokenizer_of(
-    *, tokenised: bool, lemmas: bool, digits: str = "keep", punctuation: str = "drop"
-) -> Callable[[str], list[list[str]]]:
-    """Return ``whitespace`` for pre-tokenized text, otherwise a Tokenizer with the given settings."""
-    if tokenised and lemmas:
-        raise InputError(
-            "lemmas cannot be combined with tokenised, because pre-tokenized words are not changed",
-            "lemmas",
-            "tokenised",
-        )
-    return whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation, lemmas=lemmas)
+def tokenizer_of(tokenizer: Tokenizer, *, tokenised: bool) -> Callable[[str], list[list[str]]]:
+    """Return ``whitespace`` for pre-tokenized text, otherwise the tokenizer."""
+    for field in fields(Tokenizer) if tokenised else ():
+        if getattr(tokenizer, field.name) != field.default:
+            message = f"{field.name} cannot be combined with tokenised, because pre-tokenized words are not changed"
+            raise InputError(message, field.name, "tokenised")
+    return whitespace if tokenised else tokenizer
 
 
 @functools.cache
-def _pattern(punctuation: str, kind: str, *, plain: bool) -> re.Pattern[str]:
+def _pattern(kind: str, *, punctuation: bool, hashtags: bool, plain: bool) -> re.Pattern[str]:
     """Return the regular expression of words as a group; the ``plain`` one matches ASCII text three times as fast."""
+    tag = r"(?<![\w#@])[#@](?=[^\W\d_])"  # before a word
     aujourd = "(?<=\\b[aA][uU][jJ][oO][uU][rR][dD])"
     if plain:
         some = "[A-Za-z0-9]++"
@@ -163,14 +173,25 @@ def _pattern(punctuation: str, kind: str, *, plain: bool) -> re.Pattern[str]:
         word = rf"{some}(?:(?=[.,:'_])(?:{inner}))*+"
         mark = r"'[sS]\b|[!-/:-@\[-`{-~]"
         possessive = r"(?!(?<=[A-Za-z0-9_]')[sS]\b)"
-        return re.compile(rf"({possessive}{word})" if punctuation == "drop" else rf"({word}|{mark})", re.ASCII)
+        before = rf"{tag}[A-Za-z0-9_]+|" * hashtags
+        return re.compile(rf"({before}{word}|{mark})" if punctuation else rf"({before}{possessive}{word})", re.ASCII)
     joint = rf"(?:_|{aujourd}['’])[^\W_]+" if kind == "parting" else r"['’_](?![sS]\b)[^\W_]+"
     joint += rf"|[{INNER}{':' * (kind == 'colon')}](?=[^\W\d_])[^\W_]+|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])[^\W_]+"
     within = f"{marks()}{_JOINERS}"
     word = rf"[^\W_]+(?:[{within}]+[^\W_]*|{joint}|(?<=\d)[{POINTS}]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
-    if punctuation == "drop":
-        return re.compile(rf"((?!(?<=[\w{marks()}]['’])[sS]\b){word})")
-    return re.compile(rf"({word}|['’][sS]\b|[^\w\s{within}\u200b\u2060\ufeff\x00-\x1f\x7f-\x9f]|_)")
+    before = rf"{tag}[\w{within}]+|" * hashtags + f"{_EMOJI}|" * (punctuation or hashtags)
+    if not punctuation:
+        return re.compile(rf"({before}(?!(?<=[\w{marks()}]['’])[sS]\b){word})")
+    return re.compile(rf"({before}{word}|['’][sS]\b|[^\w\s{within}\u200b\u2060\ufeff\x00-\x1f\x7f-\x9f]|_)")
+
+
+_PICTURE = (
+    "[\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u27bf\u2934-\u2b55"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+)
+_MODIFIED = f"{_PICTURE}[\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
+_EMOJI = f"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9#*]\ufe0f?\u20e3|{_MODIFIED}(?:\u200d{_MODIFIED})*"
+"""Flags, keycaps, and pictures with modifiers that are joined to one, as in Unicode technical standard 51."""
 
 
 MARKS = 30

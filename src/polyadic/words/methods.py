@@ -180,7 +180,8 @@ class Training:
     include : list of str, optional
         Kinds of structure to read as text, such as notes. See :class:`~polyadic.text.pieces.Reading`.
     documents : str, optional
-        Unit that is a document: paragraph, line, heading, speaker or a number of words (default: a file or a row).
+        Unit that is a document: paragraph, line, sentence, heading, speaker or a number of words (default: a file or
+        a row).
     tokenised : bool
         Whether the text is already tokenized, with one sentence per line and spaces between words.
     lemmas : bool

@@ -31,7 +31,7 @@ from polyadic.text.counts import plan as estimate
 from polyadic.text.pieces import Reading
 from polyadic.text.readers import find_files, stamp, survey
 from polyadic.text.stopwords import stop_words
-from polyadic.text.tokens import tokenizer_of
+from polyadic.text.tokens import Tokenizer, tokenizer_of
 from polyadic.text.weighting import ppmi
 from polyadic.words.checkpoint import Checkpoint
 from polyadic.words.methods import BY_ORDER, COUNTED, METHODS, READING, RENAMED, TEXT, WEIGHED, Training
@@ -271,7 +271,7 @@ def _corpus(source: Any, training: Training, builder: Builder) -> Corpus:
     made_of |= {"tokenised": training.tokenised, "lemmas": training.lemmas}
     if training.stop_words not in ("auto", "language"):
         made_of["stop_words"] = sorted(stop_words(training.stop_words))
-    options["tokenizer"] = tokenizer_of(tokenised=training.tokenised, lemmas=training.lemmas)
+    options["tokenizer"] = tokenizer_of(Tokenizer(lemmas=training.lemmas), tokenised=training.tokenised)
     if training.tokenised:
         options["wrapped"] = False
     options["jobs"] = training.threads
