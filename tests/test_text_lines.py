@@ -178,11 +178,11 @@ def test_lines_on_the_command_line(corpus):
     again = invoke("lines", corpus.path, "bank", "--csv", file)
     assert (again.exit_code, "--force" in again.stderr) == (1, True)
     nothing = invoke("lines", corpus.path, "bank", "--where", "year=1850")
-    assert nothing.stderr == "polyadic: no line contains 'bank' in documents with year=1850\n"
+    assert nothing.stderr == "polyadic: no match for 'bank' in documents with year=1850\n"
     nothing = invoke("lines", corpus.path, "banq", "river")
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert nothing.stderr == (
-        "polyadic: no line contains 'banq' and 'river'; 'banq' does not occur in the text; did you mean 'bank'?\n"
+        "polyadic: no match for 'banq' and 'river'; 'banq' does not occur in the text; did you mean 'bank'?\n"
     )
     refused = invoke("lines", corpus.path, "bank", "--where", "1813")
     assert "--where must have the form FIELD=VALUE" in refused.output

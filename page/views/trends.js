@@ -35,7 +35,7 @@ export async function show(page, what, settings) {
 async function tell(place, asked) {
   const { queries, by } = asked;
   const [{ rows }, barcode] = await Promise.all([ask("trends", asked), ask("barcode", { ...asked, by: "document", top: PARTS })]);
-  if (!rows.some((row) => row.frequency)) return place.append(await nothing(queries, asked, "No document has this field."));
+  if (!rows.some((row) => row.frequency)) return place.append(await nothing(queries, asked, rows.length ? `No document with the field ${by} has a match.` : "No document has this field."));
   const name = joined(queries);
   const values = [...new Set(rows.map((row) => row.value))];
   const ordered = values.length > 2 && values.every((value) => ORDERED.test(value));

@@ -152,8 +152,13 @@ class RunningText:
         self._verified = False
         self._computed: dict[str, list[str]] = {}
         self._opened: dict[str, tuple[NDArray[np.unsignedinteger], list[str]]] = {}
-        lengths = {len(self.forms), len(self.gaps), int(self.sentences[-1])}
-        if len(lengths) > 1 or len(self.leads) != len(self.documents) - 1 or self.form_counts.sum() != len(self.forms):
+        lengths = {len(self.forms), len(self.gaps), *self.sentences[-1:].tolist()}
+        if (
+            len(lengths) > 1
+            or not len(self.sentences)
+            or len(self.leads) != len(self.documents) - 1
+            or self.form_counts.sum() != len(self.forms)
+        ):
             raise InputError(f"{self.path} is damaged: its files do not have the same number of words or documents")
 
     def verify(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import glob
 import os
 import re
 import sys
@@ -85,8 +86,11 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
     if is_url(place) or not path.exists():  # also standard input and patterns
         note_documents(place, reading)
         return Corpus.build(place, **settings)
-    name = path.absolute().name.split(".")[0] or path.absolute().name
-    kept = path.absolute().parent / f"{name}-corpus"
+    path = path.absolute()
+    stem = path.parent / (path.name.split(".")[0] or path.name)
+    alike = {path, *map(Path, glob.glob(f"{glob.escape(str(stem))}.*")), *([stem] if stem.exists() else [])}  # noqa: PTH207
+    name = stem.name if len(alike) == 1 else path.name  # as a.txt beside a.txt.gz
+    kept = path.parent / f"{name}-corpus"
     if (kept / "meta.json").is_file():
         made = read_meta(kept).get("settings", {})
         if made.get("source") == stamp(place) and all(made.get(key) == value for key, value in how.items()):
@@ -214,8 +218,8 @@ def lines(
 
 
 def nothing_found(text: Concordance, words: Sequence[str], fields: dict[str, str], start: int, *, either: bool) -> str:
-    """Return why a query has no concordance line, such as a word that does not occur in the text."""
-    said = f"no line contains {(' or ' if either else ' and ').join(map(repr, words))}"
+    """Return why a query has no match, such as a word that does not occur in the text."""
+    said = f"no match for {(' or ' if either else ' and ').join(map(repr, words))}"
     said += f" in documents with {' and '.join(f'{name}={value}' for name, value in fields.items())}" * bool(fields)
     if start:
         return said + f" from line {start + 1:,} on"
