@@ -1,5 +1,6 @@
 """Word lists, n-grams, collocations, keywords, diversity and trends: hand counts, and agreement with plain Python."""
 
+import gzip
 import json
 import logging
 from collections import Counter
@@ -19,6 +20,7 @@ from polyadic.metrics.dispersion import dispersion
 from polyadic.metrics.diversity import lexical_diversity
 from polyadic.text import usage
 from polyadic.text.corpus import Corpus
+from polyadic.text.task import text_of
 from polyadic.text.tokens import whitespace
 from polyadic.text.usage import Occurrences, fullest, in_order
 
@@ -281,3 +283,15 @@ def test_commands_print_the_rows_of_the_methods(book, tmp_path):
     assert "no keyword occurs 5 times" in run("keywords", "--against", str(book.path), "--keys", "both").output
     assert "the documents have the fields file" in run("keywords", code=1).output
     assert "no attribute 'pos'" in run("words", '[pos="NOUN"]', code=1).output
+
+
+def test_texts_with_the_same_stem_have_a_corpus_each(tmp_path):
+    """The corpora of a.txt and a.txt.gz are in folders of their own, and are not built again."""
+    (tmp_path / "a.txt").write_text("one two")
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"three four five"))
+    made = []
+    for _ in range(2):
+        assert [len(text_of(str(tmp_path / name)).text) for name in ("a.txt", "a.txt.gz")] == [2, 3]
+        made.append({each.name: each.stat().st_mtime_ns for each in tmp_path.glob("*-corpus")})
+    assert made[0].keys() == {"a.txt-corpus", "a.txt.gz-corpus"}
+    assert made[0] == made[1]
