@@ -25,6 +25,8 @@ export async function show(page, what, settings) {
   }
 }
 
+const MATCH = 40; // widest match on one line, in characters
+
 async function tell(place, asked, fields) {
   const answer = await ask("lines", { ...asked, top: PAGE });
   const [start, name] = [answer.start, joined(asked.words)];
@@ -32,6 +34,8 @@ async function tell(place, asked, fields) {
   const go = (to, label) => h("a", { href: address("lines", "", { ...asked, start: to || null }) }, label);
   if (!answer.count) return place.append(h("p", { class: "lead", role: "status" }, sentence(answer.note)));
   const { field, value } = asked;
+  const shown = answer.lines.map((line) => ({ line, ...cut(line) }));
+  const widest = Math.min(Math.max(...shown.map(({ word }) => word.length), 8), MATCH);
   place.append(
     h("p", { class: "lead", role: "status" },
       `${number(answer.count)} ${answer.count === 1 ? "line" : "lines"} · ${count < answer.count ? `sample of ${number(count)} · ` : ""}${number(start + 1)}–${number(start + answer.lines.length)} `,
@@ -42,13 +46,11 @@ async function tell(place, asked, fields) {
       h("a", { href: address("trends", "", { queries: asked.words }) }, "Trends")),
     h("div", { class: "scroll kwic", tabindex: "0", role: "region", "aria-label": "Concordance lines" },
       h("table", {}, h("caption", { class: "hidden" }, `Concordance lines of ${name}`),
-        ["left", "word", "right", "name"].map((each) => h("col", { class: each })),
+        ["left", "word", "right", "name"].map((each) => h("col", { class: each, style: each === "word" ? { width: `${0.9 * widest + 1}ch` } : null })),
         h("thead", {}, h("tr", {}, ["left context", "word", "right context", "document"].map((each) => h("th", { scope: "col" }, h("span", { class: "hidden" }, each))))),
-        h("tbody", {}, answer.lines.map((line) => {
-          const { left, word, right } = cut(line);
-          return h("tr", {}, h("td", { class: "left", dir: "auto" }, h("bdi", {}, left)), h("td", { class: "word", dir: "auto" }, h("mark", {}, word)),
-            h("td", { class: "right", dir: "auto" }, right), h("td", { class: "name", dir: "auto", title: about(line) }, documentOf(line.document, line.name)));
-        })))),
+        h("tbody", {}, shown.map(({ line, left, word, right }) =>
+          h("tr", { title: line.text }, h("td", { class: "left", dir: "auto" }, h("bdi", {}, left)), h("td", { class: "word", dir: "auto" }, h("mark", {}, word)),
+            h("td", { class: "right", dir: "auto" }, right), h("td", { class: "name", dir: "auto", title: about(line) }, documentOf(line.document, line.name))))))),
   );
 }
 
