@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+__all__ = ["AnyArray", "Array", "ArrayLike", "DTypeLike", "Floats", "Ints", "Ints32", "Mask", "NDArray"]
 
 AnyArray = NDArray[Any]
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from polyadic.core.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray
 
 Record = dict[str, Any]
 
@@ -79,7 +79,7 @@ def names_of(table: Any) -> tuple[Any, ...]:
     return tuple(name if isinstance(name, str | int | float | tuple) else str(name) for name in names)
 
 
-def columns_of(table: Any) -> list[NDArray[Any]]:
+def columns_of(table: Any) -> list[AnyArray]:
     """Return the columns of a data frame as arrays; missing numbers are NaN or None."""
     columns = _series(table)
     if not hasattr(table, "iloc"):

@@ -34,9 +34,9 @@ from polyadic.core.errors import InputError, check_int
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from polyadic.core.annotations import AnyArray, ArrayLike
 
-    Tensor = TypeVar("Tensor", NDArray[Any], Entries)
+    Tensor = TypeVar("Tensor", AnyArray, Entries)
 
 
 def unfold(T: Tensor, mode: int) -> Tensor:

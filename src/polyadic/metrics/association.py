@@ -42,9 +42,7 @@ from polyadic.core.errors import InputError, check_choice
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import Array, ArrayLike
 
 
 def pmi(together: ArrayLike, row: ArrayLike, column: ArrayLike, total: ArrayLike) -> Array:

@@ -21,10 +21,10 @@ import numpy as np
 from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from polyadic.core.annotations import Array, ArrayLike
 
 
-def effective_sample_size(samples: ArrayLike) -> NDArray[np.float64]:
+def effective_sample_size(samples: ArrayLike) -> Array:
     """Return the effective sample size of the mean of each quantity along one chain, of shape (quantities,).
 
     It may exceed n where samples are negatively correlated; NaN for constant quantities. InputError is raised if there

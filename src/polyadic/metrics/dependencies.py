@@ -27,8 +27,7 @@ from polyadic.metrics.rows import check_same_number, count_rows, counts_by_kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Ints32
     from polyadic.metrics.rows import KindCounts
 
 PUNCTUATION = "PUNCT"  # universal part-of-speech tag of punctuation
@@ -40,7 +39,7 @@ class Parsed(Protocol):
     """Parsed sentence with the head (from 1; 0 for a root) and the relation of each word."""
 
     @property
-    def heads(self) -> NDArray[np.int32]:
+    def heads(self) -> Ints32:
         """Position of the head of each word, starting at 1, or 0 for a root."""
 
     @property

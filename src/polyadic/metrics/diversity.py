@@ -26,7 +26,7 @@ import numpy as np
 from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from polyadic.core.annotations import ArrayLike, Ints
 
 
 def lexical_diversity(
@@ -89,7 +89,7 @@ def lexical_diversity(
     }
 
 
-def _factors(before: NDArray[np.int64], threshold: float) -> float:
+def _factors(before: Ints, threshold: float) -> float:
     """Return the number of factors of MTLD, given the position of the previous occurrence of each token's word."""
     start = factors = types = 0
     for at, previous in enumerate(memoryview(np.ascontiguousarray(before)), 1):  # type: ignore[arg-type]

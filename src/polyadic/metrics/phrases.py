@@ -31,8 +31,7 @@ from polyadic.metrics.figures import Figure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines", "intersection")
@@ -60,7 +59,7 @@ class Phrases:
     used: int
     total: int
     """Number of cases whose title words, and a word of each list, are known; and of all cases."""
-    areas: dict[str, NDArray[np.float64]]
+    areas: dict[str, Array]
     """Selection and retrieval of each case, by rule; shape (used, 2)."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -130,11 +129,11 @@ def phrases(
     return Phrases(selection, retrieval, best, len(usable), len(every), areas)
 
 
-Cases = list[tuple["NDArray[np.int64]", ...]]
+Cases = list[tuple["Ints", ...]]
 """Rows of the title words, of the own words, and of the words of other articles."""
 
 
-def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -> NDArray[np.float64]:
+def _areas(embedding: Embedding, cases: Cases, how: str | Array) -> Array:
     """Return the areas under the ROC curves for selection and retrieval of each test case; shape (n, 2)."""
     embedding = embedding.components if isinstance(how, str) and how == "product" else embedding
     areas = []
@@ -150,7 +149,7 @@ def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -
     return np.array(areas)
 
 
-def _alike(embedding: Embedding, titles: list[NDArray[np.int64]], rule: str) -> NDArray[np.float64]:
+def _alike(embedding: Embedding, titles: list[Ints], rule: str) -> Array:
     """Return the similarity of each title to every word of the vocabulary by a composition rule; shape (titles, V)."""
     if rule == "intersection":
         unit = embedding.unit
@@ -160,11 +159,11 @@ def _alike(embedding: Embedding, titles: list[NDArray[np.int64]], rule: str) -> 
     return _cosines(embedding, np.stack([u.prod(axis=0) if rule == "product" else u.sum(axis=0) for u in made]))
 
 
-def _cosines(embedding: Embedding, phrases: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cosines(embedding: Embedding, phrases: Array) -> Array:
     return np.asarray(unit_rows(phrases).astype(embedding.unit.dtype) @ embedding.unit.T)
 
 
-def _area(these: NDArray[np.float64], those: NDArray[np.float64]) -> float:
+def _area(these: Array, those: Array) -> float:
     """Return the share of pairs in which the element of the first array is larger; ties count half."""
     ranked = np.sort(those)
     below, up_to = np.searchsorted(ranked, these, "left"), np.searchsorted(ranked, these, "right")

@@ -26,13 +26,11 @@ from polyadic.metrics.sentiment import SHARES, check_shares, check_test, first
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
     from polyadic.embedding import Embedding
     from polyadic.metrics.figures import Figure
 
-    Array = NDArray[np.float64]
-    Rows = NDArray[np.int64]
+    Rows = Ints
 
 PENALTIES = (math.inf, *(10.0 ** (k / 2) for k in range(4, -9, -1)))
 """Grid of penalties: infinity, then 100 to 0.0001 in steps of half a power of ten."""
@@ -67,9 +65,9 @@ class Recovery:
     """The covered questions, in the order of the columns of the arrays below."""
     fits: dict[float, list[RecoveryFit]]
     """Number of training questions and penalty of each run, by share of the training part."""
-    tested: NDArray[np.bool_] = field(repr=False)
+    tested: Mask = field(repr=False)
     """Whether each question was in the test part of each run; shape (runs, covered)."""
-    right: dict[float, NDArray[np.bool_]] = field(repr=False)
+    right: dict[float, Mask] = field(repr=False)
     """Whether it was answered correctly, by share; share 0 is the untrained 3CosAdd; shape (runs, covered)."""
 
     @property
@@ -142,7 +140,7 @@ class Recovery:
                 figures.append(pair_figure(name, asked, used=len(asked), total=self.asked.totals[kind]))
         return figures
 
-    def _of(self, kind: str) -> NDArray[np.bool_]:
+    def _of(self, kind: str) -> Mask:
         return np.array([k == kind for k in self.asked.kinds], dtype=bool)
 
 
@@ -284,13 +282,13 @@ def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> t
     return training, testing, folds
 
 
-def _vectors(unit: NDArray[Any], rows: Rows) -> tuple[Array, Array, Array]:
+def _vectors(unit: AnyArray, rows: Rows) -> tuple[Array, Array, Array]:
     """Return the input vector ``x``, the 3CosAdd prediction and the answer vector of each question."""
     a, b, c, d = unit[rows.T].astype(np.float64)
     return np.hstack([-a, b, c]), b - a + c, d
 
 
-def _answer(unit: NDArray[Any], predictions: Array, rows: Rows, *, exclude: bool) -> NDArray[np.bool_]:
+def _answer(unit: AnyArray, predictions: Array, rows: Rows, *, exclude: bool) -> Mask:
     step = max(1, BLOCK // len(unit))
     blocks = [slice(at, at + step) for at in range(0, len(rows), step)]
     return np.concatenate(

@@ -26,8 +26,7 @@ from polyadic.metrics.figures import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import ArrayLike, NDArray
-
+    from polyadic.core.annotations import Array, ArrayLike
     from polyadic.core.query_groups import QueryGroups
 
 
@@ -103,7 +102,7 @@ def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]], *, k: int = 10) -
     return Reranked(lists, candidates, first, oracle, chance, reranked, tied, worst, moved, *figures)
 
 
-def _quality(groups: QueryGroups, scores: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+def _quality(groups: QueryGroups, scores: Array, k: int) -> Array:
     """Return NDCG and average precision of each list that has relevant candidates, shape (used lists, 2)."""
     at, sizes = groups.starts[:-1], np.diff(groups.starts)
     of = np.repeat(np.arange(len(groups)), sizes)

@@ -12,7 +12,7 @@ from polyadic.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Ints
 
     Thing = TypeVar("Thing")
 
@@ -43,7 +43,7 @@ class KindCounts(NamedTuple):
         return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 0.0
 
 
-def count_rows(sentences: Iterable[Any], kind: type[Any], what: str = "") -> NDArray[np.int64]:
+def count_rows(sentences: Iterable[Any], kind: type[Any], what: str = "") -> Ints:
     """Return the counts of each sentence as a row; raise InputError if the first, named ``what``, are all zero."""
     rows = np.array(list(sentences), np.int64).reshape(-1, len(kind._fields))
     if what and not rows[:, 0].sum():

@@ -43,10 +43,10 @@ from polyadic.metrics.figures import BLOCK, Figure, ratio
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array, Ints, Mask
 
     Labels = Mapping[str, Mapping[str, float]]
-    Weights = NDArray[np.float64]
+    Weights = Array
 
 FOLDS = 5  # each is mapped by what the others say
 BINS = 10  # of weights, in the entropies of fuzzy NMI
@@ -150,14 +150,14 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
     return Senses(**values, answered=len(induced), total=len(gold), lemmas=scores)
 
 
-def harmonic_mean(rows: Weights, times: NDArray[np.int64]) -> Weights:
+def harmonic_mean(rows: Weights, times: Ints) -> Weights:
     """Compute the harmonic mean of the means of two columns in each bootstrap sample."""
     means = times @ rows / times.sum(axis=1, keepdims=True)
     total = means.sum(axis=1)
     return np.asarray(2 * means.prod(axis=1) / np.where(total > 0, total, 1))
 
 
-def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
+def remap(gold: Weights, induced: Weights, fold: Ints) -> Weights:
     r"""Map the induced senses of each fold to gold senses with a mapping learned on the other folds.
 
     .. math:: R_i = \sum_t T_{it} M_t, \qquad M_{tg} = \frac{\sum_j T_{jt} G_{jg}}{\sum_{jg'} T_{jt} G_{jg'}}
@@ -350,7 +350,7 @@ def _tau(gold: Weights, answer: Weights) -> float:
     by_gold, by_answer = (senses[np.argsort(-weights[senses], kind="stable")] for weights in (gold, answer))
     penalty = np.concatenate([[1.0], 1 + np.cumsum(1 - place[:-1] / len(gold))])
 
-    def distance(other: NDArray[np.int64]) -> float:
+    def distance(other: Ints) -> float:
         moved = place - other
         mean = np.divide(penalty - penalty[other], moved, out=np.ones(n), where=moved != 0)
         swapped = np.triu(other[:, None] > other, 1)
@@ -371,7 +371,7 @@ def _entropy(shares: Weights) -> Weights:
     return np.asarray(-(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=-1))
 
 
-def _complements(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _complements(ours: Mask, theirs: Mask) -> Mask:
     a, b = (side.astype(np.float64) for side in (ours, theirs))
     both, a_only, b_only, none = (x.T @ y / len(a) for x, y in ((a, b), (a, 1 - b), (1 - a, b), (1 - a, 1 - b)))
     return np.asarray(_entropy(np.stack([both, none], -1)) < _entropy(np.stack([a_only, b_only], -1)))

@@ -30,7 +30,7 @@ from polyadic.core.urls import states_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array
 
 MAX_ATTEMPTS = 4  # attempts at a sum, or at sending an item, when workers are lost
 CONNECT_TIMEOUT, JOIN_TIMEOUT = 10.0, 30.0
@@ -111,7 +111,7 @@ class Held(NamedTuple):
     parts: Sequence[Any]
     futures: list[Any]
     owners: list[str]
-    costs: NDArray[np.float64]
+    costs: Array
 
 
 class DaskExecutor(Executor):
@@ -281,7 +281,7 @@ class DaskExecutor(Executor):
             held.owners[k] = heirs[k]
             held.futures[k] = self.put(held.parts[k], [heirs[k]])
 
-    def _owners(self, costs: NDArray[np.float64]) -> list[str]:
+    def _owners(self, costs: Array) -> list[str]:
         """Assign consecutive partitions to workers by cost, and return the worker of each partition."""
         addresses = sorted(self.workers())
         runs = spans(np.concatenate([[0], np.cumsum(costs)]), len(addresses))

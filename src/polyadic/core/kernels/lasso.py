@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
@@ -11,15 +11,14 @@ from polyadic.core.kernels.common import frozen, in_spans
 from polyadic.core.kernels.nonnegative import check_products
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Floats, NDArray
 
-    Array = NDArray[Any]
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 
 
 def nonnegative_lasso(
-    G: Array, B: Array, A: NDArray[np.float32], *, l1: float, tol: float = 1e-4, sweeps: int = 100, threads: int
+    G: AnyArray, B: AnyArray, A: Floats, *, l1: float, tol: float = 1e-4, sweeps: int = 100, threads: int
 ) -> int:
     r"""Update the non-negative sparse codes of many rows for a fixed dictionary in place, by coordinate descent.
 
@@ -38,8 +37,16 @@ def nonnegative_lasso(
 
 
 def sparse_activations(
-    f: Array, G: Array, y: Array, *, which: NDArray[np.integer], l1: Array, tol: float, sweeps: int, threads: int
-) -> NDArray[np.float64]:
+    f: AnyArray,
+    G: AnyArray,
+    y: AnyArray,
+    *,
+    which: NDArray[np.integer],
+    l1: AnyArray,
+    tol: float,
+    sweeps: int,
+    threads: int,
+) -> Array:
     r"""Compute convolutional sparse codes of many independent signals for fixed filters.
 
     .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1

@@ -21,10 +21,10 @@ from numba import njit
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from polyadic.core.annotations import Array, ArrayLike
 
 
-def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> Array:
     r"""Sample from the Pólya-Gamma distribution PG(1, m) for each element of ``m``.
 
     The mean is :math:`\tanh(m / 2) / (2 m)`; ``m`` has shape (n,).

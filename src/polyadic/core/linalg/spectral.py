@@ -13,9 +13,8 @@ from polyadic.core.linalg.sparse import SparsePlusLowRank
 from polyadic.core.linalg.truncated import Gram, finite, one_thread
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array
 
-    Array = NDArray[np.float64]
 
 DENSE_SIZE = 200
 """Smaller side up to which a matrix is decomposed densely: 200 x 400 takes 10 ms, as long as a few products."""

@@ -22,9 +22,8 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg.truncated import truncated_eigh
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array
 
-    Array = NDArray[np.float64]
 
 MIN_EIGENVALUE = 1e-10  # relative size below which an eigenvalue is a rounding error
 BLOCK = 1 << 22  # elements of the largest temporary array

@@ -12,7 +12,7 @@ Kingma, Ba (2015), Adam: a method for stochastic optimization, algorithm 1. arXi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_number
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray
 
 EPS = 1e-12  # keeps the first step of an element with zero gradient finite; far below any relevant gradient
 
@@ -40,7 +40,7 @@ class Adam:
             if check_number("decays", decay) >= 1:
                 raise InputError(f"decays must be less than 1; got {self.decays}", "decays")
 
-    def start(self, T: NDArray[Any]) -> NDArray[Any]:
+    def start(self, T: AnyArray) -> AnyArray:
         """Return the initial optimizer state, a step count of zero for each row."""
         return np.zeros(len(T), np.int64)
 
@@ -48,17 +48,17 @@ class Adam:
         self,
         touched: kernels.Touched,
         penalties: kernels.RowPenalties,
-        T: NDArray[Any],
-        state: NDArray[Any],
+        T: AnyArray,
+        state: AnyArray,
         *,
-        pace: NDArray[Any],
+        pace: AnyArray,
         rank: int,  # noqa: ARG002 # of all rules
     ) -> None:
         """Update the touched rows of ``T`` from their gradients, and set the gradients to zero."""
         pace = pace * T.dtype.type(self.learning_rate)
         kernels.adam_rows(touched, penalties, T, state, pace=pace, decays=self.decays, eps=EPS)
 
-    def forget(self, T: NDArray[Any]) -> None:
+    def forget(self, T: AnyArray) -> None:
         """Reset the momentum to zero, but keep the running mean of squared gradients."""
         T[:, 2] = 0
 
@@ -81,7 +81,7 @@ class Adagrad:
         """Number of layers that the optimizer state needs in the table of factors."""
         return 0 if self.whole_rows else 1
 
-    def start(self, T: NDArray[Any]) -> NDArray[Any]:
+    def start(self, T: AnyArray) -> AnyArray:
         """Return the initial optimizer state, a sum of zero for each row."""
         return np.zeros(len(T), T.dtype)
 
@@ -89,10 +89,10 @@ class Adagrad:
         self,
         touched: kernels.Touched,
         penalties: kernels.RowPenalties,
-        T: NDArray[Any],
-        state: NDArray[Any],
+        T: AnyArray,
+        state: AnyArray,
         *,
-        pace: NDArray[Any],
+        pace: AnyArray,
         rank: int,
     ) -> None:
         """Update the touched rows of ``T`` from their gradients, and set the gradients to zero."""
@@ -102,7 +102,7 @@ class Adagrad:
         else:
             kernels.adagrad_rows(touched, penalties, T, pace=pace, eps=EPS)
 
-    def forget(self, T: NDArray[Any]) -> None:
+    def forget(self, T: AnyArray) -> None:
         """Do nothing, because Adagrad has no momentum."""
 
 

@@ -26,9 +26,8 @@ from polyadic.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array
 
-    Array = NDArray[np.float64]
     Density = Callable[[Array], tuple[float, Array]]
 
 MAX_ENERGY = 1000.0  # error of the energy above which a path has diverged

@@ -31,8 +31,7 @@ from polyadic.core.solvers.run import Sweep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array
     from polyadic.core.forms import Factors
 
 KINDS = {Squared: 0, Logistic: 1, Huber: 2}  # losses that the kernel supports; Huber with the default width
@@ -44,12 +43,12 @@ the objective of MovieLens 100K rises and falls. With the logistic loss, whose L
 
 def saga_weights(
     examples: LinearExamples,
-    w: NDArray[np.float64],
+    w: Array,
     *,
     loss: Loss,
-    objective: Callable[[NDArray[Any]], float],
-    l2: NDArray[Any],
-    l1: NDArray[Any],
+    objective: Callable[[AnyArray], float],
+    l2: AnyArray,
+    l1: AnyArray,
     sag: bool,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
@@ -68,12 +67,12 @@ def saga_weights(
 
 
 def saga_factors(
-    cells: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    cells: tuple[AnyArray, AnyArray, AnyArray],
     start: Factors,
     *,
     loss: Loss,
-    objective: Callable[[NDArray[Any], NDArray[Any]], float],
-    penalties: tuple[NDArray[Any], NDArray[Any]],
+    objective: Callable[[AnyArray, AnyArray], float],
+    penalties: tuple[AnyArray, AnyArray],
     count_power: float,
     biased: bool,
     sag: bool,

@@ -25,9 +25,8 @@ from polyadic.core.errors import InputError, check_int, check_number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array
 
-    Array = NDArray[np.float64]
     Product = Callable[[Array], Array]
 
 MAX_REFINEMENTS = 5  # maximum number of refinements of each component

@@ -53,12 +53,10 @@ from polyadic.core.solvers.run import NotConvergedWarning, Sweep, run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Array, Ints
     from polyadic.core.solvers.run import Result
     from polyadic.core.solvers.smooth import Smooth
 
-    Array = NDArray[np.float64]
 
 DENSE_SHARE = 0.2
 """Share of known cells from which the matrix is computed densely: at a twentieth that took 1.4 times as long."""
@@ -73,8 +71,8 @@ the first objective.
 class Pattern:
     """Known cells of a matrix, sorted by row; a cell off the diagonal of a ``symmetric`` one stands for two."""
 
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    rows: Ints
+    columns: Ints
     shape: tuple[int, int]
     symmetric: bool = False
     threads: int = 1
@@ -85,11 +83,11 @@ class Pattern:
         return len(self.rows) >= DENSE_SHARE * self.shape[0] * self.shape[1]
 
     @cached_property
-    def _flat(self) -> NDArray[np.int64]:
+    def _flat(self) -> Ints:
         return self.rows * self.shape[1] + self.columns
 
     @cached_property
-    def _starts(self) -> NDArray[np.int64]:
+    def _starts(self) -> Ints:
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
     def at(self, M: Spectral) -> Array:
