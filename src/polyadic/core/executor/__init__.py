@@ -15,6 +15,7 @@ import os
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import cached_property, partial
 from itertools import pairwise
@@ -27,7 +28,7 @@ from polyadic.core.kernels.common import imap, in_window
 from polyadic.core.resources import deferred_interrupts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from polyadic.core.annotations import AnyArray
 
@@ -47,6 +48,10 @@ def added(left: Sum, right: Sum) -> Sum:
     for a, b in zip(left.arrays, right.arrays, strict=True):
         arrays.append(b if a is None else a if b is None else np.add(a, b, out=a))
     return Sum(left.value + right.value, arrays)
+
+
+Work = Callable[[Any, Any, int], Sum]
+"""Function of a part, of what is given to all parts, and of a number of threads."""
 
 
 class SumTree:
@@ -127,14 +132,7 @@ class Executor:
         both = zip(held, [None] * len(held) if own is None else own, strict=True)
         return [work(part, given, mine, self.threads) for part, mine in both]
 
-    def reduce(
-        self,
-        work: Callable[[Any, Any, int], Sum],
-        held: Any,
-        given: Any,
-        *,
-        callback: Callable[[], None] = lambda: None,
-    ) -> Sum:
+    def reduce(self, work: Work, held: Any, given: Any, *, callback: Callable[[], None] = lambda: None) -> Sum:
         """Sum ``work(part, given, threads)`` over all distributed partitions; ``callback`` is called once per part."""
         tree, inside = SumTree(), max(1, self.threads // len(held))
         for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
@@ -239,12 +237,10 @@ class RowBlocks:
         self, work: Callable[..., AnyArray], V: AnyArray, *, given: Any = None, before: AnyArray | None = None
     ) -> AnyArray:
         """Apply a function to each block and the matching rows of a matrix, and concatenate the results."""
-        own: list[Any] = [None if before is None else before[span] for span in self._spans]
-        if self._needed is None:
-            parts = self._executor.map(partial(_with_all, work), self._held, (V, given), own)
-        else:
-            own = [(V[needed], mine) for needed, mine in zip(self._needed, own, strict=True)]
-            parts = self._executor.map(partial(_with_its_own, work), self._held, given, own)
+        rows: list[Any] = [None] * len(self._spans) if self._needed is None else [V[needed] for needed in self._needed]
+        own = [(mine, None if before is None else before[at]) for mine, at in zip(rows, self._spans, strict=True)]
+        shared = V if self._needed is None else None, given
+        parts = self._executor.map(partial(_with_rows, work), self._held, shared, own)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -254,10 +250,6 @@ def _block(rows: RowBlock, span: slice) -> RowBlock:
     return RowBlock(starts - starts[0], rows.columns[some], tuple(array[some] for array in rows.listed))
 
 
-def _with_all(work: Callable[..., AnyArray], block: RowBlock, given: Any, own: Any, threads: int) -> AnyArray:
-    return work(block, *given, own, threads)
-
-
-def _with_its_own(work: Callable[..., AnyArray], block: RowBlock, given: Any, own: Any, threads: int) -> AnyArray:
-    V, before = own
-    return work(block, V, given, before, threads)
+def _with_rows(work: Callable[..., AnyArray], block: RowBlock, shared: Any, own: Any, threads: int) -> AnyArray:
+    (V, given), (mine, before) = shared, own
+    return work(block, V if mine is None else mine, given, before, threads)
