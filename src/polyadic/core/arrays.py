@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, DTypeLike
 from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    from polyadic.core.annotations import AnyArray, DTypeLike
 
 
 class ArrayWriter:

@@ -12,18 +12,16 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
 from polyadic.core import frames
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.core.resources import check_memory
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array
 
 IMPUTE = "replace missing values, or leave out the rows that have them"
 """Advice for missing values, for models without a setting for them."""

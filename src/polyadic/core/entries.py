@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from scipy.sparse import coo_array
 
+from polyadic.core.annotations import AnyArray, ArrayLike, Ints, Mask
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
 from polyadic.core.files import checked_in_background, read_meta, whole_folder, write_meta
@@ -20,8 +21,6 @@ from polyadic.core.files import checked_in_background, read_meta, whole_folder, 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
-
-    from polyadic.core.annotations import AnyArray, ArrayLike, Ints, Mask
 
 Unobserved = Literal["zero", "missing"]
 VERSION = 1

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.linalg import solve
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.kernels import RowEntries
 
 BYTES = 256  # approximate size of a set of features and its contribution

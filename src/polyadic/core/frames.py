@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from polyadic.core.annotations import AnyArray
 
 Record = dict[str, Any]
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from scipy.special import entr, expit, logit, xlogy
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import check_number
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray
-
 
 Zeros = Literal["squares", "total"]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core import kernels, resources
+from polyadic.core.annotations import AnyArray
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.executor import Sum, get_executor
@@ -23,7 +24,6 @@ from polyadic.core.losses import Loss, Squared
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from polyadic.core.annotations import AnyArray
     from polyadic.core.entries import Entries
     from polyadic.core.penalties import Penalty
 
@@ -214,7 +214,7 @@ class Objective:
         return value, gradients
 
 
-Seen = Mapping[Slot, "AnyArray"]
+Seen = Mapping[Slot, AnyArray]
 """Factor matrix of each slot."""
 
 
@@ -370,7 +370,7 @@ def _pieces(part: Part, rows: Sequence[int]) -> Iterator[Part]:
         yield part._replace(indices=part.indices[piece], values=part.values[piece], weights=weights)
 
 
-Listed = tuple["AnyArray", "AnyArray", "AnyArray | None"]
+Listed = tuple[AnyArray, AnyArray, AnyArray | None]
 """Indices, values and weights."""
 
 
@@ -386,7 +386,7 @@ def _equal_multiplicity(entries: Entries) -> Iterator[tuple[Listed, int]]:
         yield (columns[:, of].T, values[of], None if weights is None else weights[of]), int(number)
 
 
-Gradients = list[tuple[Slot, "AnyArray"]]
+Gradients = list[tuple[Slot, AnyArray]]
 """Slots, and what to add to the gradients of their factors."""
 
 

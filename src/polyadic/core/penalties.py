@@ -7,14 +7,12 @@ subgradient of the objective, which is zero at a minimum.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import check_number
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray
 
 
 class Penalty(Protocol):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import Array, ArrayLike, Ints
 from polyadic.core.containers import complete, numbers_of, targets_of
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, ArrayLike, Ints
 
 
 @dataclass(frozen=True, eq=False)

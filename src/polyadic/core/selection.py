@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from sklearn.base import clone
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.progress import bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from polyadic.core.annotations import Array
     from polyadic.core.model import Model
 
     M = TypeVar("M", bound=Model)

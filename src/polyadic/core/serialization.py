@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
 from polyadic.core.files import META, check_whole, damage_as_input_error, read_meta, whole_folder, write_meta
 from polyadic.core.model import Model
@@ -32,8 +33,6 @@ from polyadic.core.model import Model
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
-
-    from polyadic.core.annotations import AnyArray
 
 KIND, VERSION = "model", 2
 STATE, ARRAYS = "state.json", "arrays.safetensors"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.files import whole_file
@@ -18,8 +19,6 @@ from polyadic.core.streams import text_lines
 
 if TYPE_CHECKING:
     import os
-
-    from polyadic.core.annotations import AnyArray
 
 HEADER = re.compile(r"# polyadic (symmetric|general) shape ([0-9 ]+)")
 LINES = 1 << 16  # lines read or written at once

@@ -27,14 +27,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from polyadic.core.annotations import AnyArray, ArrayLike
 from polyadic.core.containers import elements_of, entries_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from polyadic.core.annotations import AnyArray, ArrayLike
 
     Tensor = TypeVar("Tensor", AnyArray, Entries)
 

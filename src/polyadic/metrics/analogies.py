@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.progress import bar
 from polyadic.embedding import analogy_scores
@@ -15,7 +16,6 @@ from polyadic.metrics.figures import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
     from polyadic.embedding import Embedding
 
 Question = tuple[str, str, str, str]

@@ -37,12 +37,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import erfc
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError, check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from polyadic.core.annotations import Array, ArrayLike
 
 
 def pmi(together: ArrayLike, row: ArrayLike, column: ArrayLike, total: ArrayLike) -> Array:

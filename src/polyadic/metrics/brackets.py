@@ -28,14 +28,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 from polyadic.metrics.rows import count_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from polyadic.core.annotations import Ints
 
 Span = tuple[str, int, int]
 

@@ -14,14 +14,10 @@ Geyer (1992), Practical Markov chain Monte Carlo, section 3.3: initial monotone 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, ArrayLike
 
 
 def effective_sample_size(samples: ArrayLike) -> Array:

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure, rank_correlation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polyadic.core.annotations import Array, Ints
     from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from polyadic.core.annotations import Ints32
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 from polyadic.metrics.rows import check_same_number, count_rows, counts_by_kind
@@ -27,7 +28,6 @@ from polyadic.metrics.rows import check_same_number, count_rows, counts_by_kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from polyadic.core.annotations import Ints32
     from polyadic.metrics.rows import KindCounts
 
 PUNCTUATION = "PUNCT"  # universal part-of-speech tag of punctuation

@@ -27,13 +27,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import AnyArray, Array, ArrayLike
 from polyadic.core.errors import InputError
 from polyadic.metrics.association import log_likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from polyadic.core.annotations import AnyArray, Array, ArrayLike
 
 
 def dispersion(counts: Any, sizes: ArrayLike) -> dict[str, AnyArray]:

@@ -19,14 +19,10 @@ McCarthy, Jarvis (2010), MTLD, vocd-D, and HD-D: a validation study.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from polyadic.core.annotations import ArrayLike, Ints
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import ArrayLike, Ints
 
 
 def lexical_diversity(

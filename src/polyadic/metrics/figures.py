@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from polyadic.core.annotations import Array, Ints
 
     Statistic = Callable[[Array, Ints], Array]
 

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 from polyadic.core.errors import InputError, check_choice, check_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from scipy.sparse import csr_array
-
-    from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 
     Pair = tuple[str, str]
     Rankings = Mapping[str, Sequence[Pair]]

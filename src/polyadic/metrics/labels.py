@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 
 def label_measures(truth: AnyArray, scores: AnyArray, threshold: float | None = None) -> dict[str, float]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.completion import RULES
 from polyadic.metrics.figures import Figure
@@ -24,9 +25,7 @@ from polyadic.metrics.figures import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polyadic.core.annotations import Array, Ints
     from polyadic.embedding import Embedding
-
 
 BLOCK = 1 << 14  # number of runs scored at a time
 

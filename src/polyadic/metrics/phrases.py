@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.embedding import unit_rows
 from polyadic.metrics.figures import Figure
@@ -31,7 +32,6 @@ from polyadic.metrics.figures import Figure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from polyadic.core.annotations import Array, Ints
     from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines", "intersection")
@@ -129,7 +129,7 @@ def phrases(
     return Phrases(selection, retrieval, best, len(usable), len(every), areas)
 
 
-Cases = list[tuple["Ints", ...]]
+Cases = list[tuple[Ints, ...]]
 """Rows of the title words, of the own words, and of the words of other articles."""
 
 

@@ -19,17 +19,15 @@ curves.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.progress import bar
 
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
-
-Scores = Callable[["Ints", "Ints"], "AnyArray"]
+Scores = Callable[[Ints, Ints], AnyArray]
 """Function from known entities and relations of facts, of shape (b,), to scores of shape (b, entities)."""
 
 MEMORY = 16 << 20

@@ -16,14 +16,12 @@ filtering.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, ArrayLike
 
 
 class RecommendationScores(NamedTuple):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.progress import bar
 from polyadic.metrics.analogies import BLOCK, KINDS, Question, answered, kind_of, known_questions, pair_figure, pairs_of
@@ -26,7 +27,6 @@ from polyadic.metrics.sentiment import SHARES, check_shares, check_test, first
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
     from polyadic.embedding import Embedding
     from polyadic.metrics.figures import Figure
 

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError, check_int
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polyadic.core.annotations import Array, ArrayLike
     from polyadic.core.query_groups import QueryGroups
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from polyadic.core.annotations import Ints
 from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from polyadic.core.annotations import Ints
 
     Thing = TypeVar("Thing")
 

@@ -37,13 +37,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints, Mask
 from polyadic.core.errors import InputError, check_int
 from polyadic.metrics.figures import BLOCK, Figure, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from polyadic.core.annotations import Array, Ints, Mask
 
     Labels = Mapping[str, Mapping[str, float]]
     Weights = Array

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints, Mask
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.progress import bar
 from polyadic.metrics.figures import Figure
@@ -19,7 +20,6 @@ from polyadic.metrics.figures import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polyadic.core.annotations import Array, Ints, Mask
     from polyadic.embedding import Embedding
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)  # shares of the training part, as in the paper

@@ -26,15 +26,13 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 from polyadic.core.errors import InputError, check_int, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
-
     Topic = Sequence[Hashable]
-
 
 EPSILON = 1e-12  # added to the share of windows with two words, as in the published measures
 WINDOWS = {"npmi": 10, "c_v": 110}  # window size in words of each measure, as published

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import needing
 from polyadic.core.files import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from polyadic.core.annotations import Array
 
 ANGLES = np.pi * np.array([0, 1, 0.5, -0.5, 0.25, 0.75, -0.25, -0.75])
 SIZE = 8  # font size of labels in points

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError, check_number
 from polyadic.plots.axes import new_axes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from polyadic.core.annotations import Array, ArrayLike
 
 
 def objective(history: Sequence[float], *, ax: Any = None) -> Any:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.plots.axes import new_axes, place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyadic.core.annotations import AnyArray
     from polyadic.tables.correspondence import PrincipalAxes
 
 Side = Literal["rows", "columns"]

@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
 from polyadic.core.kernels.common import imap, in_window
 from polyadic.core.resources import deferred_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from polyadic.core.annotations import AnyArray
 
 MAX_WAITING = 2  # finished results that may wait for their turn, beside those being computed
 

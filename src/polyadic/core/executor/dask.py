@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, needing
 from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, Work, added, spans
 from polyadic.core.kernels.common import in_window
@@ -29,8 +30,6 @@ from polyadic.core.urls import states_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from polyadic.core.annotations import Array
 
 MAX_ATTEMPTS = 4  # attempts at a sum, or at sending an item, when workers are lost
 CONNECT_TIMEOUT, JOIN_TIMEOUT = 10.0, 30.0

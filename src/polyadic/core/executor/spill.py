@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from polyadic.core.annotations import AnyArray
 
 
 class Spilled(NamedTuple):

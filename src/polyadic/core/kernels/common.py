@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, DTypeLike, Floats, Ints
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from polyadic.core.annotations import AnyArray, DTypeLike, Floats, Ints
 
 LINE = 64  # bytes of a cache line
 PARTS = 16  # number of parts of a sum, whatever the number of threads

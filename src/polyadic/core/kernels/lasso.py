@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Floats, NDArray
 from polyadic.core.kernels.common import frozen, in_spans
 from polyadic.core.kernels.nonnegative import check_products
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Floats, NDArray
-
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 

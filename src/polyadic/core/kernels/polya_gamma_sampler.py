@@ -13,15 +13,12 @@ Polson, Scott, Windle (2013), Bayesian inference for logistic models using Polya
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.kernels.common import frozen
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, ArrayLike
 
 
 def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> Array:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.kernels.common import frozen, in_threads
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray
 
 PARTS = 8  # parts of the rows for each thread, for load balance
 MIN_WORK = 1 << 20  # multiplications that are worth a thread

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, DTypeLike
 from polyadic.core.kernels.common import frozen, in_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from polyadic.core.annotations import AnyArray, Array, DTypeLike
-
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 MAX_PASSES, LASSO_TOL = 1000, 1e-9

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.kernels.common import frozen, in_spans
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array
 
 
 class LinearExamples(NamedTuple):

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Ints, Mask
 from polyadic.core.kernels import cp
 from polyadic.core.kernels.common import checked, frozen, importances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from polyadic.core.annotations import AnyArray, Ints, Mask
-
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Floats, Ints
 from polyadic.core.kernels.common import frozen, in_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from polyadic.core.annotations import AnyArray, Floats, Ints
 
 
 def softmax_rows(

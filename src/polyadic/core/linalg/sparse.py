@@ -9,11 +9,11 @@ from scipy.sparse import coo_array, csr_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core import kernels, resources
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
 from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 
 if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray
     from polyadic.core.executor import Executor
 
 

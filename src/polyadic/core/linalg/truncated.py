@@ -5,17 +5,14 @@ from __future__ import annotations
 import contextlib
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
 from polyadic.core.linalg.sparse import distribute
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray
-
 
 BLOCK = 32  # vectors multiplied at once: one reading of a sparse matrix serves all, but more would delay convergence
 

@@ -12,15 +12,12 @@ Kingma, Ba (2015), Adam: a method for stochastic optimization, algorithm 1. arXi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.core import kernels
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, check_number
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray
 
 EPS = 1e-12  # keeps the first step of an element with zero gradient finite; far below any relevant gradient
 

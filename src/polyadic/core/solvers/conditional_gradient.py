@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.errors import check_number
 from polyadic.core.linalg.spectral import Spectral, top_singular_pair, zero
 from polyadic.core.solvers.run import Sweep
@@ -28,10 +29,8 @@ from polyadic.core.solvers.run import Sweep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from polyadic.core.annotations import AnyArray, Array
     from polyadic.core.solvers.smooth import Smooth
     from polyadic.core.solvers.trace_norm import Pattern
-
 
 CORRECTIONS = 10  # projected steps per iteration; on film ratings, three and ten times as many saved no iteration
 FIRST_TOL = 0.1  # residual of the first top pair; that of iteration k is 1 / (k + 1) of it

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from polyadic.core.annotations import Array
 
     Density = Callable[[Array], tuple[float, Array]]
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.kernels import LinearExamples, saga_epoch
 from polyadic.core.losses import Huber, Logistic, Loss, Squared
 from polyadic.core.solvers.run import Sweep
@@ -31,7 +32,6 @@ from polyadic.core.solvers.run import Sweep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from polyadic.core.annotations import AnyArray, Array
     from polyadic.core.forms import Factors
 
 KINDS = {Squared: 0, Logistic: 1, Huber: 2}  # losses that the kernel supports; Huber with the default width

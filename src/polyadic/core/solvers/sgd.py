@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.kernels import absent_columns, cp_predict, sgd_cells, sgd_labels, sgd_pairs, table
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
-
 
 STEP = 0.3  # initial learning rate of Adagrad; .1 to 1 were tried on two sets
 MAX_MEASURED = 1 << 16  # maximum number of listed cells for which the objective is reported

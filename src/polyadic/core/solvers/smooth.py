@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyadic.core.annotations import Array, Ints
     from polyadic.core.losses import Convex
-
 
 MAX_STEPS, SLOPE_TOL = 60, 1e-10
 """Maximum number of Newton steps for offsets, and the gradient at convergence relative to the weight of a group."""

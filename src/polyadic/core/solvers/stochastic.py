@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.core import kernels
+from polyadic.core.annotations import AnyArray, Ints
 from polyadic.core.entries import blocks, rising
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.forms import CP
@@ -33,12 +34,10 @@ from polyadic.core.solvers.run import Sweep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from polyadic.core.annotations import AnyArray, Ints
     from polyadic.core.entries import Entries
     from polyadic.core.forms import Factors
     from polyadic.core.objective import Objective, Part, Slot, Term
     from polyadic.core.penalties import Penalty
-
 
 CHUNK = 1024  # maximum number of consecutive entries drawn together: enough for whole fibres, and cheap to copy
 CHUNKS = 64  # minimum number of chunks of a batch: neighbours share indices, so few long chunks would be poor samples

@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_int, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from polyadic.core.annotations import Array
 
     Product = Callable[[Array], Array]
 

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import cp_predict
 from polyadic.core.linalg.spectral import (
@@ -53,10 +54,8 @@ from polyadic.core.solvers.run import NotConvergedWarning, Sweep, run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from polyadic.core.annotations import Array, Ints
     from polyadic.core.solvers.run import Result
     from polyadic.core.solvers.smooth import Smooth
-
 
 DENSE_SHARE = 0.2
 """Share of known cells from which the matrix is computed densely: at a twentieth that took 1.4 times as long."""
