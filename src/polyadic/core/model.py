@@ -24,7 +24,6 @@ writes these and the settings; :func:`~polyadic.core.serialization.load` restore
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
 
@@ -34,9 +33,10 @@ from polyadic.core import resources
 from polyadic.core.docstrings import inherited
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share, Threads, Within, check_settings
-from polyadic.core.solvers.run import Result
+from polyadic.core.solvers.run import Callback, Result
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     import os
 
     from polyadic.core.forms import Factors
@@ -55,12 +55,6 @@ __all__ = [
     "Within",
     "learned",
 ]
-
-Callback = Callable[[Result], None] | None
-"""Function called with the result so far after each iteration. It belongs to one fit and is not saved.
-
-If it has a method ``within``, models with long iterations call that with the completed share of an iteration.
-"""
 
 
 def learned(*, init: Literal[False] = False) -> Any:

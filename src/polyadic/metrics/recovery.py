@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
     from polyadic.metrics.figures import Figure
 
-    Rows = Ints
-
 PENALTIES = (math.inf, *(10.0 ** (k / 2) for k in range(4, -9, -1)))
 """Grid of penalties: infinity, then 100 to 0.0001 in steps of half a power of ten."""
 
@@ -43,7 +41,7 @@ class CoveredQuestions(NamedTuple):
 
     questions: list[Question]
     kinds: list[str]  # semantic or syntactic, of each
-    rows: Rows  # of their words in the vocabulary, (n, 4)
+    rows: Ints  # of their words in the vocabulary, (n, 4)
     repeated: int  # further copies of them
     totals: dict[str, int]  # all questions, known or not, by kind
 
@@ -258,7 +256,7 @@ def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size:
     )
 
 
-def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> tuple[Rows, Rows, Rows | None]:
+def _divide(pairs: Ints, split: str, test: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints | None]:
     """Split analogy questions at random into a shuffled training set and a test set; assign folds if split by pairs."""
     folds = None
     if split == "questions":
@@ -282,13 +280,13 @@ def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> t
     return training, testing, folds
 
 
-def _vectors(unit: AnyArray, rows: Rows) -> tuple[Array, Array, Array]:
+def _vectors(unit: AnyArray, rows: Ints) -> tuple[Array, Array, Array]:
     """Return the input vector ``x``, the 3CosAdd prediction and the answer vector of each question."""
     a, b, c, d = unit[rows.T].astype(np.float64)
     return np.hstack([-a, b, c]), b - a + c, d
 
 
-def _answer(unit: AnyArray, predictions: Array, rows: Rows, *, exclude: bool) -> Mask:
+def _answer(unit: AnyArray, predictions: Array, rows: Ints, *, exclude: bool) -> Mask:
     step = max(1, BLOCK // len(unit))
     blocks = [slice(at, at + step) for at in range(0, len(rows), step)]
     return np.concatenate(
@@ -324,7 +322,7 @@ def _ridge(X: Array, T: Array) -> _Ridge:
     return _Ridge(left, right, w, right.T @ T)
 
 
-def _train(X: Array, start: Array, answers: Array, folds: Rows | None, penalty: float | None) -> tuple[Array, float]:
+def _train(X: Array, start: Array, answers: Array, folds: Ints | None, penalty: float | None) -> tuple[Array, float]:
     """Fit a linear correction of 3CosAdd by ridge regression; return the correction and the penalty."""
     ridge = _ridge(X, answers - start)
     scale = float((X**2).sum()) / X.shape[1] or 1.0
@@ -353,7 +351,7 @@ def _leave_one_out(ridge: _Ridge, X: Array, start: Array, answers: Array, penalt
     return cosines
 
 
-def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalties: Sequence[float]) -> list[float]:
+def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Ints, penalties: Sequence[float]) -> list[float]:
     """Return the mean cosine of predictions and answers by penalty; a fold tests questions with both pairs in it."""
     cosines = np.zeros(len(penalties))
     for fold in range(FOLDS):

@@ -98,16 +98,8 @@ def _inside(index: AnyArray, size: int) -> None:
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 ORDERED = FAST | {"nnan"}  # for maxima, which are vectorized only then; NaN is detected in the sum of the losses
 
-LOG2E = np.float32(1.4426950408889634)
-LOWEST = np.float32(-126)
-ROUND = np.float32(0.5)
-C0 = np.float32(1.0)
-C1 = np.float32(0.6931471805599453)
-C2 = np.float32(0.2402265069591007)
-C3 = np.float32(0.05550410866482158)
-C4 = np.float32(0.009618129107628477)
-C5 = np.float32(0.0013333558146428443)
-C6 = np.float32(0.00015403530393381608)
+LOG2E, LOWEST, ROUND = np.float32(1 / math.log(2)), np.float32(-126), np.float32(0.5)
+C0, C1, C2, C3, C4, C5, C6 = (np.float32(math.log(2) ** k / math.factorial(k)) for k in range(7))  # of ``2^x``
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
@@ -120,12 +112,7 @@ def _exponential(x):
     y = max(x * LOG2E, LOWEST)
     whole = np.floor(y + ROUND)
     rest = y - whole
-    p = C6 * rest + C5
-    p = p * rest + C4
-    p = p * rest + C3
-    p = p * rest + C2
-    p = p * rest + C1
-    p = p * rest + C0
+    p = (((((C6 * rest + C5) * rest + C4) * rest + C3) * rest + C2) * rest + C1) * rest + C0
     bits = (np.int32(whole) + np.int32(127)) << np.int32(23)
     return p * np.int32(bits).view(np.float32)
 

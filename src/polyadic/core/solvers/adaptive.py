@@ -12,12 +12,16 @@ Kingma, Ba (2015), Adam: a method for stochastic optimization, algorithm 1. arXi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.core import kernels
 from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, check_number
+
+if TYPE_CHECKING:
+    from polyadic.core.kernels import RowPenalties, Touched
 
 EPS = 1e-12  # keeps the first step of an element with zero gradient finite; far below any relevant gradient
 
@@ -43,8 +47,8 @@ class Adam:
 
     def move(
         self,
-        touched: kernels.Touched,
-        penalties: kernels.RowPenalties,
+        touched: Touched,
+        penalties: RowPenalties,
         T: AnyArray,
         state: AnyArray,
         *,
@@ -83,14 +87,7 @@ class Adagrad:
         return np.zeros(len(T), T.dtype)
 
     def move(
-        self,
-        touched: kernels.Touched,
-        penalties: kernels.RowPenalties,
-        T: AnyArray,
-        state: AnyArray,
-        *,
-        pace: AnyArray,
-        rank: int,
+        self, touched: Touched, penalties: RowPenalties, T: AnyArray, state: AnyArray, *, pace: AnyArray, rank: int
     ) -> None:
         """Update the touched rows of ``T`` from their gradients, and set the gradients to zero."""
         pace = pace * T.dtype.type(self.learning_rate)

@@ -228,11 +228,8 @@ def stochastic(
         )
     slot_factors(objective.terms, start)  # validates the shapes
     rng = np.random.default_rng(seed)
-    zeros_of = (
-        {number: Zeros(term, zeros_weight, beside=zeros_beside) for number, term in enumerate(objective.terms)}
-        if zeros
-        else {}
-    )
+    sampled = enumerate(objective.terms) if zeros else ()
+    zeros_of = {number: Zeros(term, zeros_weight, beside=zeros_beside) for number, term in sampled}
     return _Descent(objective, start, rule, batch=batch, zeros=zeros, zeros_of=zeros_of, rng=rng).sweeps()
 
 

@@ -39,22 +39,14 @@ from scipy.sparse import csr_array
 from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import cp_predict
-from polyadic.core.linalg.spectral import (
-    Spectral,
-    distance,
-    largest_eigenvalue,
-    plus_low_rank,
-    soft_threshold,
-    soft_threshold_symmetric,
-    top_singular_pair,
-    zero,
-)
+from polyadic.core.linalg import Spectral, soft_threshold, soft_threshold_symmetric, top_singular_pair
+from polyadic.core.linalg.spectral import distance, largest_eigenvalue, plus_low_rank, zero
 from polyadic.core.solvers.run import NotConvergedWarning, Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from polyadic.core.solvers.run import Result
+    from polyadic.core.solvers.run import Callback, Result
     from polyadic.core.solvers.smooth import Smooth
 
 DENSE_SHARE = 0.2
@@ -210,14 +202,7 @@ class Answer(NamedTuple):
     result: Result
 
 
-def solve(
-    problem: Any,
-    sweeps: Iterator[Sweep],
-    *,
-    max_iter: int,
-    tol: float,
-    callback: Callable[[Result], None] | None = None,
-) -> Answer:
+def solve(problem: Any, sweeps: Iterator[Sweep], *, max_iter: int, tol: float, callback: Callback = None) -> Answer:
     """Run a solver until the relative duality gap is at most ``tol``; warn if the tolerance is not reached."""
     certified = Certified(sweeps, problem, tol=tol)
     result = run(certified, max_iter=max_iter, callback=callback)
