@@ -7,6 +7,8 @@ time, and factorized; what comes out is shown beside the singular value decompos
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyadic import plots
@@ -24,9 +26,6 @@ from polyadic.words.phrases import phrase_vectors
 from polyadic.words.symmetric import SymmetricCP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from polyadic.embedding import Embedding
 
 TEXT = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING, BinaryIO, Self
+from types import TracebackType
+from typing import BinaryIO, Self
 
 import numpy as np
 
 from polyadic.core.annotations import AnyArray, DTypeLike
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 
 class ArrayWriter:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -17,10 +18,6 @@ from polyadic.core.annotations import AnyArray, ArrayLike, Ints, Mask
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
 from polyadic.core.files import checked_in_background, read_meta, whole_folder, write_meta
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
 
 Unobserved = Literal["zero", "missing"]
 VERSION = 1

@@ -6,12 +6,9 @@ import contextlib
 import difflib
 import math
 import warnings
+from collections.abc import Collection, Iterable, Iterator
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
+from typing import Any
 
 MAX_LISTED = 100  # maximum number of names in a message
 MAX_LENGTH = 300  # maximum length of an error message of another package that is passed on

@@ -20,6 +20,7 @@ Hu, Koren, Volinsky (2008), Collaborative filtering for implicit feedback datase
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -31,8 +32,6 @@ from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from polyadic.core.kernels import RowEntries
 
 BYTES = 256  # approximate size of a set of features and its contribution

@@ -24,13 +24,11 @@ import shutil
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polyadic.core.errors import InputError, unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 
 @contextlib.contextmanager

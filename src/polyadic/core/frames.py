@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, MissingExtraError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Record = dict[str, Any]
 

@@ -24,6 +24,8 @@ writes these and the settings; :func:`~polyadic.core.serialization.load` restore
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
 
@@ -36,9 +38,6 @@ from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share
 from polyadic.core.solvers.run import Callback, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    import os
-
     from polyadic.core.forms import Factors
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,8 +22,6 @@ from polyadic.core.kernels.common import PARTS, thick_parts
 from polyadic.core.losses import Loss, Squared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from polyadic.core.entries import Entries
     from polyadic.core.penalties import Penalty
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,8 +32,6 @@ from polyadic.core.errors import InputError, check_number
 from polyadic.core.progress import bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
     from polyadic.core.model import Model
 
     M = TypeVar("M", bound=Model)

@@ -16,11 +16,13 @@ import functools
 import importlib
 import json
 import math
+import os
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -29,10 +31,6 @@ from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
 from polyadic.core.files import META, check_whole, damage_as_input_error, read_meta, whole_folder, write_meta
 from polyadic.core.model import Model
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
 
 KIND, VERSION = "model", 2
 STATE, ARRAYS = "state.json", "arrays.safetensors"

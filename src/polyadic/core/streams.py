@@ -12,13 +12,11 @@ import re
 import sys
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO
 
 from polyadic.core.errors import InputError, MissingExtraError, unreadable
 from polyadic.core.urls import is_url, open_url, suffix_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 BLOCK = 1 << 20  # bytes read at once
 MAX_LINE_LENGTH = 1 << 27  # maximum number of characters of a line

@@ -6,8 +6,8 @@ general tensor whose shape is given by the largest indices.
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.files import whole_file
 from polyadic.core.streams import text_lines
-
-if TYPE_CHECKING:
-    import os
 
 HEADER = re.compile(r"# polyadic (symmetric|general) shape ([0-9 ]+)")
 LINES = 1 << 16  # lines read or written at once

@@ -21,6 +21,7 @@ slides "Tensor Operations".
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,8 +34,6 @@ from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     Tensor = TypeVar("Tensor", AnyArray, Entries)
 
 

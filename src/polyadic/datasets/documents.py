@@ -7,6 +7,8 @@ BBC news articles in five categories (``topics/bbc`` in the folder of test sets)
 from __future__ import annotations
 
 import gzip
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,9 +19,6 @@ from polyadic.datasets.place import check_count, folder, text
 from polyadic.metrics.sentiment import Review
 
 if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
     Root = str | os.PathLike[str] | None
 
 BBC = {"business": 510, "entertainment": 386, "politics": 417, "sport": 511, "tech": 401}

@@ -15,8 +15,10 @@ import csv
 import io
 import json
 import lzma
+import os
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -27,9 +29,6 @@ from polyadic.core.files import whole_folder, write_meta
 from polyadic.datasets.grammars import conllu, english_tree, latin_sentence, plain
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from polyadic.datasets.grammars import Word
 
 KIND, VERSION = "examples", 1

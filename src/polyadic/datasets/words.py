@@ -12,6 +12,8 @@ characteristic of its article, and those of others. ``names.tsv``: the words of 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +30,6 @@ from polyadic.text import tables
 from polyadic.text.tables import Role, TableReading, open_table
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Sequence
-
     Where = str | os.PathLike[str]
 
 Pair = tuple[str, str, float]

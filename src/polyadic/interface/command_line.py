@@ -7,6 +7,7 @@ import inspect
 import re
 import shutil
 import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,8 +24,6 @@ from polyadic.interface.run import Interrupted
 from polyadic.interface.task import NONE, Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
     from polyadic.interface.task import Task, Verb
 
 SHORT = {"out": "-o", "top": "-n", "number": "-n", "force": "-f"}

@@ -14,6 +14,7 @@ import secrets
 import socket
 import sys
 import webbrowser
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,8 +37,6 @@ from polyadic.interface.errors import in_json
 from polyadic.interface.task import NONE, first, parameters, plain, several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 

@@ -24,7 +24,8 @@ Black et al. (1991), A procedure for quantitatively comparing the syntactic cove
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,9 +33,6 @@ from polyadic.core.annotations import Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 from polyadic.metrics.rows import count_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 Span = tuple[str, int, int]
 

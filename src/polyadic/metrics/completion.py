@@ -16,6 +16,7 @@ Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1, f
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,8 +27,6 @@ from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure, rank_correlation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines")

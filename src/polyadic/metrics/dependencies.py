@@ -16,6 +16,7 @@ task: multilingual parsing from raw text to universal dependencies.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -26,8 +27,6 @@ from polyadic.metrics.figures import Figure
 from polyadic.metrics.rows import check_same_number, count_rows, counts_by_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from polyadic.metrics.rows import KindCounts
 
 PUNCTUATION = "PUNCT"  # universal part-of-speech tag of punctuation

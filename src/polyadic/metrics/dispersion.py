@@ -22,7 +22,8 @@ dispersion into keyword analyses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -30,9 +31,6 @@ from scipy.sparse import csr_array
 from polyadic.core.annotations import AnyArray, Array, ArrayLike
 from polyadic.core.errors import InputError
 from polyadic.metrics.association import log_likelihood
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def dispersion(counts: Any, sizes: ArrayLike) -> dict[str, AnyArray]:

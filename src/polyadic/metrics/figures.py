@@ -17,6 +17,7 @@ Efron, Tibshirani (1993), An introduction to the bootstrap, sections 13.3 and 16
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,8 +27,6 @@ from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Statistic = Callable[[Array, Ints], Array]
 
 BLOCK = 1 << 22  # maximum number of elements of a temporary array

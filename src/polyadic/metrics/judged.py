@@ -16,6 +16,7 @@ Manning, Raghavan, Schütze (2008), Introduction to information retrieval, secti
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -24,8 +25,6 @@ from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 from polyadic.core.errors import InputError, check_choice, check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from scipy.sparse import csr_array
 
     Pair = tuple[str, str]

@@ -12,6 +12,7 @@ and the measure is the area under the ROC curve, 1/2 by chance.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,8 +24,6 @@ from polyadic.metrics.completion import RULES
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from polyadic.embedding import Embedding
 
 BLOCK = 1 << 14  # number of runs scored at a time

@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,8 +27,6 @@ from polyadic.embedding import unit_rows
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from polyadic.embedding import Embedding
 
 COINCIDENT = 1e5  # similarity of three or more words that share one vector, where the formula would divide by zero

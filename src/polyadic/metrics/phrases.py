@@ -19,6 +19,7 @@ Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1, f
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,8 +31,6 @@ from polyadic.embedding import unit_rows
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines", "intersection")

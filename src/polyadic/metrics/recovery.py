@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,8 +26,6 @@ from polyadic.metrics.analogies import BLOCK, KINDS, Question, answered, kind_of
 from polyadic.metrics.sentiment import SHARES, check_shares, check_test, first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from polyadic.embedding import Embedding
     from polyadic.metrics.figures import Figure
 

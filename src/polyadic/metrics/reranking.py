@@ -16,6 +16,7 @@ information retrieval performance measures efficiently in the presence of tied s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,8 +26,6 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from polyadic.core.query_groups import QueryGroups
 
 

@@ -31,6 +31,7 @@ Pradhan (2010), SemEval-2010 task 14: word sense induction and disambiguation.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,8 +43,6 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.metrics.figures import BLOCK, Figure, ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     Labels = Mapping[str, Mapping[str, float]]
 
 FOLDS = 5  # each is mapped by what the others say

@@ -7,6 +7,7 @@ training part.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,8 +19,6 @@ from polyadic.core.progress import bar
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from polyadic.embedding import Embedding
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)  # shares of the training part, as in the paper

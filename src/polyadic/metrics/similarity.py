@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from polyadic.embedding import unit_rows
 from polyadic.metrics.figures import Figure, rank_correlation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from polyadic.embedding import Embedding
 
 

@@ -19,6 +19,7 @@ completion. Dieng, Ruiz, Blei (2020), Topic modeling in embedding spaces, sectio
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,8 +31,6 @@ from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 from polyadic.core.errors import InputError, check_int, check_number
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
     Topic = Sequence[Hashable]
 
 EPSILON = 1e-12  # added to the share of windows with two words, as in the published measures

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Iterator, Sequence
 from functools import cache
 from io import BytesIO
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from polyadic.core.annotations import Array
 from polyadic.core.errors import needing
 from polyadic.core.files import whole_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 ANGLES = np.pi * np.array([0, 1, 0.5, -0.5, 0.25, 0.75, -0.25, -0.75])
 SIZE = 8  # font size of labels in points

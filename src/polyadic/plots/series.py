@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError, check_number
 from polyadic.plots.axes import new_axes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def objective(history: Sequence[float], *, ax: Any = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,8 +12,6 @@ from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.plots.axes import new_axes, place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from polyadic.tables.correspondence import PrincipalAxes
 
 Side = Literal["rows", "columns"]

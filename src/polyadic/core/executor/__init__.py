@@ -15,11 +15,11 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
 from polyadic.core.kernels.common import imap, in_window
 from polyadic.core.resources import deferred_interrupts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_WAITING = 2  # finished results that may wait for their turn, beside those being computed
 

@@ -14,10 +14,11 @@ import json
 import logging
 import platform
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +28,6 @@ from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum,
 from polyadic.core.kernels.common import in_window
 from polyadic.core.resources import deferred_interrupts
 from polyadic.core.urls import states_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MAX_ATTEMPTS = 4  # attempts at a sum, or at sending an item, when workers are lost
 CONNECT_TIMEOUT, JOIN_TIMEOUT = 10.0, 30.0

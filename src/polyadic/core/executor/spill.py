@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import secrets
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 class Spilled(NamedTuple):

@@ -18,16 +18,13 @@ permutations of the prefix is formed per fibre.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from numba import njit
 
 from polyadic.core.annotations import AnyArray
 from polyadic.core.kernels.common import checked, frozen, importances, in_spans, short_parts, sum_of_parts, table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""

@@ -10,16 +10,14 @@ where :math:`v_e` is a row of the other factor of a matrix, or the product of ro
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from polyadic.core.annotations import AnyArray, Array, DTypeLike
 from polyadic.core.kernels.common import frozen, in_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 MAX_PASSES, LASSO_TOL = 1000, 1e-9

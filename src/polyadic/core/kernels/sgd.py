@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from polyadic.core.annotations import AnyArray, Array, Ints, Ints32
 from polyadic.core.kernels.common import frozen, in_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 GROUPS = 8

@@ -8,7 +8,8 @@ are left as zeros for the next step. The padding of a row is zero and stays zero
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,9 +17,6 @@ from numba import njit
 from polyadic.core.annotations import AnyArray, Ints, Mask
 from polyadic.core.kernels import cp
 from polyadic.core.kernels.common import checked, frozen, importances
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
 from polyadic.core.annotations import AnyArray, Floats, Ints
 from polyadic.core.kernels.common import frozen, in_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def softmax_rows(

@@ -16,6 +16,7 @@ matrix completion.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ from polyadic.core.linalg.spectral import Spectral, top_singular_pair, zero
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polyadic.core.solvers.smooth import Smooth
     from polyadic.core.solvers.trace_norm import Pattern
 

@@ -16,6 +16,7 @@ and the stopping rule with the sum of momenta. arXiv:1701.02434
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,8 +26,6 @@ from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     Density = Callable[[Array], tuple[float, Array]]
 
 MAX_ENERGY = 1000.0  # error of the energy above which a path has diverged

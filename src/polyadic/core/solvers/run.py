@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.core.errors import InputError, InputWarning, check_int, check_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polyadic.core.forms import Factors
 
 

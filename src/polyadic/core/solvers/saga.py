@@ -20,6 +20,7 @@ factorization methods for natural language processing, ACL tutorial, slide "Theo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +31,6 @@ from polyadic.core.losses import Huber, Logistic, Loss, Squared
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from polyadic.core.forms import Factors
 
 KINDS = {Squared: 0, Logistic: 1, Huber: 2}  # losses that the kernel supports; Huber with the default width

@@ -12,6 +12,7 @@ Schmidt-Thieme (2009), BPR: Bayesian personalized ranking from implicit feedback
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,6 @@ from polyadic.core.kernels import absent_columns, cp_predict, sgd_cells, sgd_lab
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from polyadic.core.forms import Factors
 
 STEP = 0.3  # initial learning rate of Adagrad; .1 to 1 were tried on two sets

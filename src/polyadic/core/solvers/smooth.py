@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,8 +11,6 @@ import numpy as np
 from polyadic.core.annotations import Array, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from polyadic.core.losses import Convex
 
 MAX_STEPS, SLOPE_TOL = 60, 1e-10

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,6 @@ from polyadic.core.solvers.adaptive import Adam, StepRule
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polyadic.core.entries import Entries
     from polyadic.core.forms import Factors
     from polyadic.core.objective import Objective, Part, Slot, Term

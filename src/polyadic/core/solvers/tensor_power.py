@@ -16,6 +16,7 @@ The final refinement is not theirs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,6 @@ from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_int, check_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Product = Callable[[Array], Array]
 
 MAX_REFINEMENTS = 5  # maximum number of refinements of each component

@@ -29,6 +29,7 @@ Schmidt, Le Roux, Bach (2011), Convergence rates of inexact proximal-gradient me
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,8 +45,6 @@ from polyadic.core.linalg.spectral import distance, largest_eigenvalue, plus_low
 from polyadic.core.solvers.run import NotConvergedWarning, Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polyadic.core.solvers.run import Callback, Result
     from polyadic.core.solvers.smooth import Smooth
 
