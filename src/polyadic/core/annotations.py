@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-__all__ = ["AnyArray", "Array", "ArrayLike", "DTypeLike", "Floats", "Ints", "Ints32", "Mask", "NDArray"]
+__all__ = ["AnyArray", "Array", "ArrayLike", "DTypeLike", "Floats", "Ints", "Ints32", "Mask"]
 
 AnyArray = NDArray[Any]
 Array = NDArray[np.float64]

@@ -199,14 +199,9 @@ def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
 
 
 def _decompressed(raw: io.BufferedReader, suffix: str, name: str) -> Any:
-    if suffix == ".gz":
-        return gzip.GzipFile(fileobj=raw)
-    if suffix == ".bz2":
-        return bz2.BZ2File(raw)
-    if suffix in {".xz", ".lzma"}:
-        return lzma.LZMAFile(raw)
-    if suffix == ".zst":
-        return _Zstandard(raw)
+    readers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".lzma": lzma.open, ".zst": _Zstandard}
+    if suffix in readers:
+        return readers[suffix](raw)
     if suffix == ".zip":
         archive = zipfile.ZipFile(io.BytesIO(raw.read()))
         files = [each for each in archive.namelist() if not each.endswith("/") and not each.startswith("__MACOSX/")]

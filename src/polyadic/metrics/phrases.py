@@ -107,12 +107,8 @@ def phrases(
     """
     every = list(cases)
     found = [[[embedding.find(word) for word in words] for words in case] for case in every]
-    places = [tuple(np.array([row for row in rows if row is not None], np.int64) for rows in case) for case in found]
-    usable = [
-        rows
-        for rows, case in zip(places, every, strict=True)
-        if len(rows[0]) == len(case.words) and all(map(len, rows))
-    ]
+    known = [[[row for row in rows if row is not None] for rows in case] for case in found if None not in case[0]]
+    usable = [tuple(np.array(rows, np.int64) for rows in case) for case in known if all(case)]
     if len(usable) < 2:
         raise InputError(
             f"at least 2 phrases must have all their words in the vocabulary of {len(embedding):,} words; got"

@@ -178,11 +178,7 @@ TOGETHER = 64  # rows improved at once, for vectorization over rows; the time ha
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _hals(G, B, l1, signed, passes, first, last, A):
-    """Numba kernel: HALS updates, one coordinate of many rows at a time.
-
-    Minimizes ``a G a' / 2 - b a' + l1 sum(abs(a))`` for rows of ``A``. ``a >= 0`` unless ``signed`` is 1; the length of
-    rows of ``G`` is a multiple of four. Returns the initial sum of ``b a'``.
-    """
+    """Numba kernel of :func:`hals`, one coordinate of many rows at a time; ``G`` is padded to a multiple of four."""
     rank = G.shape[0]
     a = np.zeros((rank, TOGETHER), A.dtype)
     b = np.zeros((rank, TOGETHER), A.dtype)
@@ -226,11 +222,7 @@ TOLERANCE, RIDGE = 1e-9, 1e-12
 
 @njit(cache=True, nogil=True)
 def _nnls_rows(G, B, first, last, A):
-    """Numba kernel: non-negative least squares of the rows of ``A`` by block principal pivoting.
-
-    ``free`` elements may be positive. All infeasible elements change sides at once; after three changes that do not
-    reduce their number, only the last one changes, which guarantees termination.
-    """
+    """Numba kernel of :func:`nnls_rows`; all infeasible elements change sides, or the last after three failures."""
     rank = G.shape[0]
     least = RIDGE * np.diag(G).max()
     L, x, order = np.empty((rank, rank)), np.empty(rank), np.empty(rank, np.int64)
@@ -269,7 +261,7 @@ def _nnls_rows(G, B, first, last, A):
                 fewest, tries = len(wrong), 3
             elif tries > 0:
                 tries -= 1
-            else:
+            else:  # guarantees termination
                 wrong = wrong[-1:]
             for k in wrong:
                 free[k] = not free[k]
@@ -394,10 +386,7 @@ CHUNK = 64  # entries whose shares are added in single precision
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
-    """Numba kernel: EM update of rows; return the initial negative log-likelihood if ``measured``.
-
-    Multiplies rows ``u`` by ``sum y v / m``, ``m = max(u v', floor)``; the negative log-likelihood is ``-sum y log m``.
-    """
+    """Numba kernel of :func:`expected_rows`: multiply rows ``u`` by ``sum y v / m``, ``m = max(u v', floor)``."""
     rank = V.shape[1]
     part, total = np.empty(rank, V.dtype), np.empty(rank, np.float64)
     value = 0.0
@@ -426,11 +415,7 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Numba kernel: least squares for rows on the simplex; return the number of rows that have not converged.
-
-    Minimizes ``a G a' / 2 - b a'`` on the simplex for rows of ``A``. Each step moves weight optimally from the largest
-    gradient of a positive element to the smallest gradient.
-    """
+    """Numba kernel of :func:`simplex_rows`: weight moves from the largest gradient where positive to the smallest."""
     rank = G.shape[0]
     slope = np.empty(rank, A.dtype)
     left = 0

@@ -69,7 +69,7 @@ def sgd_pairs(
         at = listed.rows[block.cells], listed.columns[block.cells]
         _sgd_pairs(*at, block.columns, block.state, *how)
 
-    _in_blocks(work, listed, rng, _worthy(threads, len(rows) * (1 + negatives) * U.shape[1]))
+    _in_blocks(work, listed, rng, len(rows) * (1 + negatives) * U.shape[1], threads)
 
 
 def sgd_labels(
@@ -107,7 +107,7 @@ def sgd_labels(
         at = listed.rows[block.cells], listed.columns[block.cells], labels[block.cells]
         _sgd_labels(*at, block.rows, block.columns, block.state, *how)
 
-    _in_blocks(work, listed, rng, _worthy(threads, len(rows) * (1 + negatives) * U.shape[1]))
+    _in_blocks(work, listed, rng, len(rows) * (1 + negatives) * U.shape[1], threads)
 
 
 class _Listed(NamedTuple):
@@ -128,10 +128,6 @@ def _listed(rows: AnyArray, columns: AnyArray, U: AnyArray, V: AnyArray) -> _Lis
     return _Listed(frozen(rows, np.int32), frozen(columns, np.int32), starts, (len(U), len(V)))
 
 
-def _worthy(threads: int, numbers: float) -> int:
-    return threads if numbers >= MIN_WORK else 1
-
-
 class CellBlock(NamedTuple):
     """Block of observed cells in random order, with the row group, the column group and a random seed."""
 
@@ -141,8 +137,11 @@ class CellBlock(NamedTuple):
     state: np.uint64
 
 
-def _in_blocks(work: Callable[[CellBlock], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
-    """Process all observed cells, in parallel over blocks that share neither a row nor a column."""
+def _in_blocks(
+    work: Callable[[CellBlock], None], listed: _Listed, rng: np.random.Generator, numbers: float, threads: int
+) -> None:
+    """Process all observed cells, which read some ``numbers``, in parallel over blocks that share no row or column."""
+    threads = threads if numbers >= MIN_WORK else 1
     for blocks in _strata(listed, rng):
         in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023 # finished before the next iteration
 
