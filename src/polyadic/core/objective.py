@@ -14,7 +14,7 @@ import numpy as np
 
 from polyadic.core import kernels, resources
 from polyadic.core.annotations import AnyArray
-from polyadic.core.entries import blocks
+from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.executor import Sum, get_executor
 from polyadic.core.forms import CP, Factors, Form
@@ -22,7 +22,6 @@ from polyadic.core.kernels.common import PARTS, thick_parts
 from polyadic.core.losses import Loss, Squared
 
 if TYPE_CHECKING:
-    from polyadic.core.entries import Entries
     from polyadic.core.penalties import Penalty
 
 COMPILE_SECONDS = 30.0  # seconds that the first call of a kernel may take to compile it

@@ -21,15 +21,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.core.files import whole_folder, write_meta
-from polyadic.datasets.grammars import conllu, english_tree, latin_sentence, plain
-
-if TYPE_CHECKING:
-    from polyadic.datasets.grammars import Word
+from polyadic.datasets.grammars import Word, conllu, english_tree, latin_sentence, plain
 
 KIND, VERSION = "examples", 1
 FOLDER = files(__package__) / "files"

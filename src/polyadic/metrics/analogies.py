@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.progress import bar
-from polyadic.embedding import analogy_scores
+from polyadic.embedding import Embedding, analogy_scores
 from polyadic.metrics.figures import Figure
-
-if TYPE_CHECKING:
-    from polyadic.embedding import Embedding
 
 Question = tuple[str, str, str, str]
 KINDS = ("semantic", "syntactic")

@@ -22,11 +22,9 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import counts_by_kind
+from polyadic.metrics.rows import KindCounts, counts_by_kind
 
 if TYPE_CHECKING:
-    from polyadic.metrics.rows import KindCounts
-
     Tags = Sequence[str]
 
 

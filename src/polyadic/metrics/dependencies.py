@@ -17,17 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from polyadic.core.annotations import Ints32
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import check_same_number, count_rows, counts_by_kind
-
-if TYPE_CHECKING:
-    from polyadic.metrics.rows import KindCounts
+from polyadic.metrics.rows import KindCounts, check_same_number, count_rows, counts_by_kind
 
 PUNCTUATION = "PUNCT"  # universal part-of-speech tag of punctuation
 BINS = ((1, 1), (2, 2), (3, 3), (4, 6), (7, 10))

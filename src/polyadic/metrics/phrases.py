@@ -21,17 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError
-from polyadic.embedding import unit_rows
+from polyadic.embedding import Embedding, unit_rows
 from polyadic.metrics.figures import Figure
-
-if TYPE_CHECKING:
-    from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines", "intersection")
 BLOCK = 256  # number of phrases ranked at a time

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from polyadic.core.annotations import AnyArray, Array, DTypeLike, Floats
 from polyadic.core.kernels.common import frozen, in_spans
-from polyadic.core.kernels.rows import by_row
-
-if TYPE_CHECKING:
-    from polyadic.core.kernels.rows import RowEntries
+from polyadic.core.kernels.rows import RowEntries, by_row
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 UNROLLED = 4  # rows of the Gram matrix processed at once

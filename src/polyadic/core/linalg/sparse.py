@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
@@ -11,10 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 from polyadic.core import kernels, resources
 from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
-from polyadic.core.executor import RowBlock, RowBlocks, get_executor
-
-if TYPE_CHECKING:
-    from polyadic.core.executor import Executor
+from polyadic.core.executor import Executor, RowBlock, RowBlocks, get_executor
 
 
 def distribute(A: Any) -> Any:

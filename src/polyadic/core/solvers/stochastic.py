@@ -16,27 +16,30 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.core import kernels
 from polyadic.core.annotations import AnyArray, Ints
-from polyadic.core.entries import blocks, rising
+from polyadic.core.entries import Entries, blocks, rising
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.forms import CP
+from polyadic.core.forms import CP, Factors
 from polyadic.core.losses import Squared
-from polyadic.core.objective import _all_zero, _losses, parts_of, slot_factors, stacked_importance
-from polyadic.core.penalties import L1, L2, NonNegative
+from polyadic.core.objective import (
+    Objective,
+    Part,
+    Slot,
+    Term,
+    _all_zero,
+    _losses,
+    parts_of,
+    slot_factors,
+    stacked_importance,
+)
+from polyadic.core.penalties import L1, L2, NonNegative, Penalty
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adam, StepRule
 from polyadic.core.solvers.run import Sweep
-
-if TYPE_CHECKING:
-    from polyadic.core.entries import Entries
-    from polyadic.core.forms import Factors
-    from polyadic.core.objective import Objective, Part, Slot, Term
-    from polyadic.core.penalties import Penalty
 
 CHUNK = 1024  # maximum number of consecutive entries drawn together: enough for whole fibres, and cheap to copy
 CHUNKS = 64  # minimum number of chunks of a batch: neighbours share indices, so few long chunks would be poor samples

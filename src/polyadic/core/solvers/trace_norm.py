@@ -42,10 +42,9 @@ from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import cp_predict
 from polyadic.core.linalg import Spectral, soft_threshold, soft_threshold_symmetric, top_singular_pair
 from polyadic.core.linalg.spectral import distance, largest_eigenvalue, plus_low_rank, zero
-from polyadic.core.solvers.run import NotConvergedWarning, Sweep, run
+from polyadic.core.solvers.run import Callback, NotConvergedWarning, Result, Sweep, run
 
 if TYPE_CHECKING:
-    from polyadic.core.solvers.run import Callback, Result
     from polyadic.core.solvers.smooth import Smooth
 
 DENSE_SHARE = 0.2
