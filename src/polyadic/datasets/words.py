@@ -16,7 +16,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError, check_choice, needing
 from polyadic.core.files import whole_file
@@ -29,9 +28,7 @@ from polyadic.metrics.phrases import PhraseCase
 from polyadic.text import tables
 from polyadic.text.tables import Role, TableReading, open_table
 
-if TYPE_CHECKING:
-    Where = str | os.PathLike[str]
-
+Where = str | os.PathLike[str]
 Pair = tuple[str, str, float]
 Question = tuple[str, str, str, str]
 

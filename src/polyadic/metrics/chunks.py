@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 from polyadic.metrics.rows import KindCounts, counts_by_kind
 
-if TYPE_CHECKING:
-    Tags = Sequence[str]
+Tags = Sequence[str]
 
 
 class Span(NamedTuple):

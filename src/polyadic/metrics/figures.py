@@ -19,16 +19,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_int
 
-if TYPE_CHECKING:
-    Statistic = Callable[[Array, Ints], Array]
-
+Statistic = Callable[[Array, Ints], Array]
 BLOCK = 1 << 22  # maximum number of elements of a temporary array
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from polyadic.core.annotations import Ints
 from polyadic.core.errors import InputError
 
-if TYPE_CHECKING:
-    Thing = TypeVar("Thing")
+Thing = TypeVar("Thing")
 
 
 class KindCounts(NamedTuple):

@@ -34,7 +34,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,9 +42,7 @@ from polyadic.core.annotations import Array, Ints, Mask
 from polyadic.core.errors import InputError, check_int
 from polyadic.metrics.figures import BLOCK, Figure, ratio
 
-if TYPE_CHECKING:
-    Labels = Mapping[str, Mapping[str, float]]
-
+Labels = Mapping[str, Mapping[str, float]]
 FOLDS = 5  # each is mapped by what the others say
 BINS = 10  # of weights, in the entropies of fuzzy NMI
 DIGITS = 12  # kept of mapped weights, so that rounding breaks no ties

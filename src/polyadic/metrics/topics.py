@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -30,9 +30,7 @@ from scipy.sparse import csr_array
 from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 from polyadic.core.errors import InputError, check_int, check_number
 
-if TYPE_CHECKING:
-    Topic = Sequence[Hashable]
-
+Topic = Sequence[Hashable]
 EPSILON = 1e-12  # added to the share of windows with two words, as in the published measures
 WINDOWS = {"npmi": 10, "c_v": 110}  # window size in words of each measure, as published
 BLOCK = 1 << 22  # number of (word, window) incidences processed at a time

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import ArrayLike
 from polyadic.core.errors import InputError, check_int
 from polyadic.embedding import Embedding, unit_rows
 from polyadic.plots.axes import new_axes, place
 from polyadic.sentences.words import known_words, words_of
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from polyadic.sentences.base import SentenceVectors
     from polyadic.sentences.convolutional import ConvolutionalSentences
     from polyadic.text.usage import Occurrences

@@ -17,16 +17,14 @@ The final refinement is not theirs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_int, check_number
 
-if TYPE_CHECKING:
-    Product = Callable[[Array], Array]
-
+Product = Callable[[Array], Array]
 MAX_REFINEMENTS = 5  # maximum number of refinements of each component
 
 
