@@ -8,11 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from polyadic.core.annotations import AnyArray, Array
+from polyadic.core.annotations import AnyArray, Array, Factors
 from polyadic.core.kernels import summed_rows
 
+__all__ = ["CP", "Factors", "Form", "Pullback", "gram"]
+
 ROWS = 1024  # rows whose products are added in the precision of a factor
-Factors = list[AnyArray]
 Pullback = Callable[[AnyArray], Factors]
 
 

@@ -27,18 +27,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
+from typing import Any, Literal, dataclass_transform
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from polyadic.core import resources
+from polyadic.core.annotations import Factors
 from polyadic.core.docstrings import inherited
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share, Threads, Within, check_settings
 from polyadic.core.solvers.run import Callback, Result
-
-if TYPE_CHECKING:
-    from polyadic.core.forms import Factors
 
 __all__ = [
     "Amount",

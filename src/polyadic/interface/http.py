@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-
 HOST = "127.0.0.1"
 TIMEOUT = 30.0  # seconds that a question may take; it is answered with 503 after that
 CONCURRENT = 4  # questions that are answered at the same time

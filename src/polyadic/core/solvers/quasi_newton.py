@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from polyadic.core.annotations import Factors
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from polyadic.core.forms import Factors
     from polyadic.core.penalties import Penalty
 
 ARMIJO = 1e-4  # share of the predicted decrease required of a step: the customary value

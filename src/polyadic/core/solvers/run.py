@@ -7,13 +7,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from polyadic.core.annotations import Factors
 from polyadic.core.errors import InputError, InputWarning, check_int, check_number
-
-if TYPE_CHECKING:
-    from polyadic.core.forms import Factors
-
 
 CONVERGED_AFTER = 3
 """Consecutive iterations with a small change required for convergence; one alone stopped non-negative fits a fifth too

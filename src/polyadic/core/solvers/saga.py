@@ -21,17 +21,14 @@ factorization methods for natural language processing, ACL tutorial, slide "Theo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from polyadic.core.annotations import AnyArray, Array
+from polyadic.core.annotations import AnyArray, Array, Factors
 from polyadic.core.kernels import LinearExamples, saga_epoch
 from polyadic.core.losses import Huber, Logistic, Loss, Squared
 from polyadic.core.solvers.run import Sweep
-
-if TYPE_CHECKING:
-    from polyadic.core.forms import Factors
 
 KINDS = {Squared: 0, Logistic: 1, Huber: 2}  # losses that the kernel supports; Huber with the default width
 CAUTION = 16.0

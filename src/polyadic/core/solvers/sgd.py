@@ -13,16 +13,13 @@ Schmidt-Thieme (2009), BPR: Bayesian personalized ranking from implicit feedback
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyadic.core.annotations import AnyArray, Array, Ints
+from polyadic.core.annotations import AnyArray, Array, Factors, Ints
 from polyadic.core.kernels import absent_columns, cp_predict, sgd_cells, sgd_labels, sgd_pairs, table
 from polyadic.core.solvers.run import Sweep
-
-if TYPE_CHECKING:
-    from polyadic.core.forms import Factors
 
 STEP = 0.3  # initial learning rate of Adagrad; .1 to 1 were tried on two sets
 MAX_MEASURED = 1 << 16  # maximum number of listed cells for which the objective is reported
