@@ -7,14 +7,16 @@ time, and factorized; what comes out is shown beside the singular value decompos
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from polyadic import plots
 from polyadic.core.files import whole_file, whole_folder, write_meta
 from polyadic.core.penalties import NonNegative
 from polyadic.core.progress import sweeps
 from polyadic.datasets import gensim_file, read_pairs
-from polyadic.embedding import write_vectors
+from polyadic.embedding import Embedding, write_vectors
 from polyadic.metrics.similarity import similarity
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import count
@@ -22,12 +24,6 @@ from polyadic.text.weighting import ppmi
 from polyadic.words.pairwise import PPMISVD
 from polyadic.words.phrases import phrase_vectors
 from polyadic.words.symmetric import SymmetricCP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from polyadic.embedding import Embedding
 
 TEXT = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 PAIRS = ("wordsim353.tsv", "simlex999.txt")

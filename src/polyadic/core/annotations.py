@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+__all__ = ["AnyArray", "Array", "ArrayLike", "DTypeLike", "Factors", "Floats", "Ints", "Ints32", "Mask"]
 
 AnyArray = NDArray[Any]
 Array = NDArray[np.float64]
+Factors = list[AnyArray]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]

@@ -5,16 +5,13 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from types import TracebackType
+from typing import BinaryIO, Self
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, DTypeLike
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from numpy.typing import DTypeLike, NDArray
 
 
 class ArrayWriter:
@@ -55,7 +52,7 @@ def write_header(file: BinaryIO, dtype: DTypeLike, shape: tuple[int, ...]) -> No
     np.lib.format.write_array_header_1_0(file, header)
 
 
-def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
+def save_array(file: Path | BinaryIO, array: AnyArray) -> None:
     """Save an array in ``.npy`` format to a path or an open file, keeping the cause of an OSError."""
     rows = np.asarray(array, order="C")
     with file.open("wb") if isinstance(file, Path) else contextlib.nullcontext(file) as stream:
@@ -63,7 +60,7 @@ def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
         stream.write(rows.data)
 
 
-def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> NDArray[Any]:
+def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> AnyArray:
     """Open a complete ``.npy`` file of one of the types as a read-only memory map; raise InputError for others."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)

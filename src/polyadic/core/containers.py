@@ -12,18 +12,16 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
 from polyadic.core import frames
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.core.resources import check_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 IMPUTE = "replace missing values, or leave out the rows that have them"
 """Advice for missing values, for models without a setting for them."""
@@ -71,7 +69,7 @@ def complete(X: Numbers, name: str = "X", *, remedy: str = IMPUTE) -> Numbers:
     return X
 
 
-def dense_of(X: Any, name: str = "X", kind: str = "matrix") -> NDArray[np.float64]:
+def dense_of(X: Any, name: str = "X", kind: str = "matrix") -> Array:
     """Convert a container to an array of floats with NaN for missing elements; see :func:`numbers_of`."""
     values, _, missing = numbers_of(X, name, kind)
     if not issparse(values):
@@ -297,7 +295,7 @@ def elements_of(X: Any, name: str = "X") -> Numbers:
     return Numbers(_array(X, name))
 
 
-def _array(X: Any, name: str) -> NDArray[Any]:
+def _array(X: Any, name: str) -> AnyArray:
     """Return an array, with NaN or None for masked elements."""
     if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         X = np.ma.array(X)  # numpy would drop the masks

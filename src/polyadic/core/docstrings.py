@@ -33,10 +33,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^\S[^\n]*\n-{3,}$", re.MULTILINE)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse import coo_array
 
+from polyadic.core.annotations import AnyArray, ArrayLike, Ints, Mask
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
 from polyadic.core.files import checked_in_background, read_meta, whole_folder, write_meta
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
 
 Unobserved = Literal["zero", "missing"]
 VERSION = 1
@@ -34,7 +30,7 @@ def blocks(n: int, size: int | None = None) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-def rising(columns: NDArray[Any]) -> NDArray[np.bool_]:
+def rising(columns: AnyArray) -> Mask:
     """Return whether each tuple, a column of a matrix, is lexicographically greater than the one before."""
     later = np.zeros(columns.shape[1] - 1, bool)
     for column in columns[::-1]:
@@ -76,10 +72,10 @@ class Entries:
     (2, 2, [[0.0, 3.0, 0.0], [3.0, 0.0, 4.0], [0.0, 4.0, 0.0]])
     """
 
-    indices: NDArray[Any]
-    values: NDArray[Any]
+    indices: AnyArray
+    values: AnyArray
     shape: tuple[int, ...]
-    weights: NDArray[Any] | None = None
+    weights: AnyArray | None = None
     unobserved: Unobserved = "zero"
     symmetric: bool = False
 
@@ -135,7 +131,7 @@ class Entries:
         for length in lengths:
             check_int("size", length, low=1)
         rows = np.asarray(indices)
-        numbers: NDArray[Any] = np.ma.filled(np.ma.asarray(values, float), np.nan)
+        numbers: AnyArray = np.ma.filled(np.ma.asarray(values, float), np.nan)
         if rows.ndim != 2 or numbers.shape != (len(rows),):
             raise InputError(
                 f"indices must have shape (n, order) and values shape (n,); got {rows.shape} and {numbers.shape}",
@@ -155,7 +151,7 @@ class Entries:
     def __len__(self) -> int:
         return len(self.indices)
 
-    def multiplicity(self) -> NDArray[np.int64]:
+    def multiplicity(self) -> Ints:
         """Return the number of distinct permutations of each entry's indices; 1 unless the entries are symmetric.
 
         Examples
@@ -176,7 +172,7 @@ class Entries:
                     run[:] = 1
         return copies
 
-    def find(self, tuples: ArrayLike) -> NDArray[np.int64]:
+    def find(self, tuples: ArrayLike) -> Ints:
         """Return the position of each index tuple among the entries, or -1 for tuples that are not observed.
 
         The entries must be symmetric, and ``tuples`` integers of shape (m, order), each in any order.
@@ -207,7 +203,7 @@ class Entries:
         _, equal = self._compare(np.minimum(low, len(self) - 1), rows)
         return np.where(equal, low, -1)
 
-    def _compare(self, at: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _compare(self, at: Ints, rows: AnyArray) -> tuple[Mask, Mask]:
         """Compare each entry with an index tuple; return masks of the lexicographically smaller and equal entries."""
         smaller, equal = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         for d in range(self.order):
@@ -290,7 +286,7 @@ class Entries:
         indices, first = np.unique(rows, axis=0, return_index=True)
         return self._only(first % max(len(self), 1), indices=np.asfortranarray(indices), symmetric=False)
 
-    def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
+    def _only(self, at: Ints, **changes: Any) -> Entries:
         """Return the entries at the given positions, with the attributes in ``changes`` replaced."""
         weights = None if self.weights is None else self.weights[at]
         some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
@@ -361,7 +357,7 @@ class Entries:
         except InputError as error:
             raise InputError(f"{folder}: {error}") from None
 
-    def _refuse_unusual(self, name: str, array: NDArray[Any]) -> None:
+    def _refuse_unusual(self, name: str, array: AnyArray) -> None:
         if np.ma.is_masked(array):
             raise InputError(f"{name} must not be masked; leave out the masked entries")
         for block in self.blocks() if array.dtype.kind not in "biu" else ():

@@ -6,12 +6,9 @@ import contextlib
 import difflib
 import math
 import warnings
+from collections.abc import Collection, Iterable, Iterator
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
+from typing import Any
 
 MAX_LISTED = 100  # maximum number of names in a message
 MAX_LENGTH = 300  # maximum length of an error message of another package that is passed on
@@ -147,15 +144,10 @@ def check_int(name: str, value: object, *, low: int, high: int | None = None) ->
 def check_number(name: str, value: object, *, low: float = 0.0, above: bool = False) -> float:
     """Return ``value`` as a float; raise InputError unless it is finite and at least ``low``, or ``above`` it."""
     allowed = f"greater than {low:g}" if above else f"of at least {low:g}"
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, Real)
-        or not math.isfinite(value)
-        or value < low
-        or (above and value == low)
-    ):
+    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    if not math.isfinite(number) or number < low or (above and number == low):
         raise InputError(f"{name} must be a finite number {allowed}; got {value!r}", name)
-    return float(value)
+    return number
 
 
 def check_choice(name: str, value: str, allowed: Collection[str]) -> str:

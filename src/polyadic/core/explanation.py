@@ -20,6 +20,7 @@ Hu, Koren, Volinsky (2008), Collaborative filtering for implicit feedback datase
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -27,13 +28,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.linalg import solve
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from polyadic.core.kernels import RowEntries
 
 BYTES = 256  # approximate size of a set of features and its contribution
@@ -45,9 +43,9 @@ class Contributions(NamedTuple):
     ``base`` (n,) is due to no cell; ``columns`` (m,) are those of the cells, and ``parts`` has shape (n, m).
     """
 
-    base: NDArray[np.float64]
-    columns: NDArray[np.int64]
-    parts: NDArray[np.float64]
+    base: Array
+    columns: Ints
+    parts: Array
 
 
 class Explanation(NamedTuple):
@@ -64,9 +62,7 @@ class Explanation(NamedTuple):
         return cls(value, value - sum(part for _, part in largest), largest)
 
 
-def parts_of_row(
-    entries: RowEntries, V: NDArray[Any], targets: NDArray[Any], *, precision: NDArray[Any]
-) -> NDArray[np.float64]:
+def parts_of_row(entries: RowEntries, V: AnyArray, targets: AnyArray, *, precision: AnyArray) -> Array:
     """Return the contribution of each entry of a row to the scores of the targets, shape (targets, entries)."""
     v = V[entries.columns].astype(float)
     A = precision + (v * entries.c[:, None]).T @ v
@@ -74,7 +70,7 @@ def parts_of_row(
 
 
 def parts_of_products(
-    x: NDArray[np.float64], V: NDArray[np.float64], names: Sequence[Any], *, orders: NDArray[Any]
+    x: Array, V: Array, names: Sequence[Any], *, orders: AnyArray
 ) -> Iterator[tuple[tuple[Any, ...], float]]:
     r"""Yield the contribution of each combination of features to the prediction of a factorization machine.
 

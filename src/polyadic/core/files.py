@@ -24,13 +24,11 @@ import shutil
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polyadic.core.errors import InputError, unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 
 @contextlib.contextmanager
@@ -342,6 +340,8 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
 
 
 META = "meta.json"
+DAMAGE = (OSError, TypeError, ValueError, AttributeError, EOFError, ImportError, IndexError)
+"""Exceptions that reading a damaged folder may raise, besides those of the libraries of its files."""
 HASH_THREADS = 4  # files hashed at a time
 
 
@@ -353,7 +353,7 @@ def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
 
 def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: int | None = None) -> dict[str, Any]:
     """Read ``meta.json``; raise InputError if it is missing, damaged, or has the wrong kind or version."""
-    path = Path(folder) / "meta.json"
+    path = Path(folder) / META
     if not path.parent.exists() and path.parent.parent.is_dir():
         _sweep(path.parent.parent)
     try:
@@ -443,16 +443,7 @@ def damage_as_input_error(folder: Path) -> Iterator[None]:
         raise InputError(f"{folder} is damaged: {error} is missing") from None
     except FileNotFoundError as error:
         raise InputError(f"{folder} is damaged: {Path(error.filename).name} is missing") from None
-    except (
-        OSError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        EOFError,
-        ImportError,
-        IndexError,
-        SafetensorError,
-    ) as error:
+    except (*DAMAGE, SafetensorError) as error:
         raise InputError(f"{folder} is damaged: {error}") from None
 
 

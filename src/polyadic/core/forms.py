@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polyadic.core.annotations import AnyArray, Array, Factors
 from polyadic.core.kernels import summed_rows
 
+__all__ = ["CP", "Factors", "Form", "Pullback", "gram"]
+
 ROWS = 1024  # rows whose products are added in the precision of a factor
-Factors = list[NDArray[Any]]
-Pullback = Callable[[NDArray[Any]], Factors]
+Pullback = Callable[[AnyArray], Factors]
 
 
 class Form(Protocol):
     """Interface of model forms, which predict entries from factor matrices and compute gradients of the factors."""
 
-    def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
+    def __call__(self, factors: Factors, indices: AnyArray) -> tuple[AnyArray, Pullback]:
         """Return the predicted entries, and a function that maps derivatives of predictions to factor gradients."""
 
 
@@ -35,14 +36,14 @@ class CP:
     ([5.0], [[3.0, 1.0], [0.0, 0.0]])
     """
 
-    def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
+    def __call__(self, factors: Factors, indices: AnyArray) -> tuple[AnyArray, Pullback]:
         """Return the predictions, of shape (n,), and a function from derivatives of that shape to factor gradients.
 
         There is one factor of shape (length, R) for each mode; ``indices`` have shape (n, order).
         """
         rows = [u[i] for u, i in zip(factors, indices.T, strict=True)]
 
-        def pullback(derivatives: NDArray[Any]) -> Factors:
+        def pullback(derivatives: AnyArray) -> Factors:
             gradients = []
             for d, u in enumerate(factors):
                 others = _product([row for c, row in enumerate(rows) if c != d], rows[d])
@@ -52,7 +53,7 @@ class CP:
         return _product(rows, rows[0]).sum(axis=1), pullback
 
     def all_cells(
-        self, factors: Factors, grams: dict[int, NDArray[Any]] | None = None
+        self, factors: Factors, grams: dict[int, AnyArray] | None = None
     ) -> tuple[float, Callable[[float], Factors]]:
         r"""Compute the sum of squared predictions over all cells, without forming the dense tensor.
 
@@ -96,7 +97,7 @@ class CP:
         return float(_product(sums, sums[0]).sum()), pullback
 
 
-def gram(u: NDArray[Any]) -> NDArray[np.float64]:
+def gram(u: AnyArray) -> Array:
     """Return the Gram matrix ``u.T @ u``, accumulated over blocks of rows in double precision."""
     total = np.zeros((u.shape[1], u.shape[1]))
     for start in range(0, len(u), ROWS):
@@ -105,7 +106,7 @@ def gram(u: NDArray[Any]) -> NDArray[np.float64]:
     return total
 
 
-def _product(arrays: Factors, like: NDArray[Any]) -> NDArray[Any]:
+def _product(arrays: Factors, like: AnyArray) -> AnyArray:
     """Return the elementwise product of arrays; the product of no arrays is one."""
     product = np.ones_like(like)
     for array in arrays:

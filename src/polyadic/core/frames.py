@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, MissingExtraError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
 
 Record = dict[str, Any]
 
@@ -79,7 +75,7 @@ def names_of(table: Any) -> tuple[Any, ...]:
     return tuple(name if isinstance(name, str | int | float | tuple) else str(name) for name in names)
 
 
-def columns_of(table: Any) -> list[NDArray[Any]]:
+def columns_of(table: Any) -> list[AnyArray]:
     """Return the columns of a data frame as arrays; missing numbers are NaN or None."""
     columns = _series(table)
     if not hasattr(table, "iloc"):
@@ -171,11 +167,6 @@ def _senses(found: Any) -> Iterator[Record]:
             yield {**about, "rank": rank, "substitute": substitute}
 
 
-def _line(line: Any) -> Iterator[Record]:
-    record = {name: getattr(line, name) for name in ("document", "left", "word", "right")}
-    yield with_fields(record, line.fields)
-
-
 def with_fields(record: Record, fields: Mapping[str, str]) -> Record:
     """Add the fields of a document to a record, with the prefix ``field_`` for names already in use."""
     return {**record, **{field_name(name, record): value for name, value in fields.items()}}
@@ -184,10 +175,6 @@ def with_fields(record: Record, fields: Mapping[str, str]) -> Record:
 def field_name(name: str, taken: Iterable[str]) -> str:
     """Return the column name of a field, with the prefix ``field_`` if the name is already in use."""
     return f"field_{name}" if name in taken else name
-
-
-def _collocate(one: Any) -> Iterator[Record]:
-    yield {**one._asdict(), "positions": " ".join(map(str, one.positions))}
 
 
 def _occurrences(found: Any) -> Iterator[Record]:
@@ -229,9 +216,11 @@ def _correspondence(model: Any) -> Iterator[Record]:
 
 
 ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
-    "Collocate": _collocate,
+    "Collocate": lambda one: [{**one._asdict(), "positions": " ".join(map(str, one.positions))}],
     "Component": _component,
-    "ConcordanceLine": _line,
+    "ConcordanceLine": lambda one: [
+        with_fields({name: getattr(one, name) for name in ("document", "left", "word", "right")}, one.fields)
+    ],
     "Counts": _counts,
     "CrossTable": _table,
     "Explanation": _explanation,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from scipy.special import entr, expit, logit, xlogy
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import check_number
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 Zeros = Literal["squares", "total"]
 
@@ -27,10 +24,10 @@ class Loss(Protocol):
         ``"squares"`` is half the sum of squared predictions, ``"total"`` the sum of predictions.
         """
 
-    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def value(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the loss of each entry."""
 
-    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def grad(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the derivative of the loss of each entry with respect to the prediction."""
 
 
@@ -41,10 +38,10 @@ class Convex(Loss, Protocol):
     def curvature(self) -> float:
         """Lipschitz constant of the derivative of the loss."""
 
-    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def conjugate(self, x: AnyArray, y: AnyArray) -> AnyArray:
         r"""Return the convex conjugate :math:`\sup_m y m - f(x, m)` of the loss of each entry."""
 
-    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def inverse(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """Return a prediction at which the derivative is ``y``."""
 
 
@@ -62,19 +59,19 @@ class Squared:
     zeros: ClassVar[Zeros | None] = "squares"
     curvature: ClassVar[float] = 1.0
 
-    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def value(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the loss of each entry."""
         return 0.5 * (x - m) ** 2
 
-    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def grad(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the derivative of the loss of each entry with respect to the prediction."""
         return m - x
 
-    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def conjugate(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """Return the convex conjugate of the loss of each entry."""
         return y * (x + 0.5 * y)
 
-    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def inverse(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """Return the prediction at which the derivative is ``y``."""
         return x + y
 
@@ -93,12 +90,12 @@ class Poisson:
     def __post_init__(self) -> None:
         check_number("floor", self.floor, above=True)
 
-    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def value(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the loss of each entry."""
         above = np.maximum(m, m.dtype.type(self.floor))
         return m - x + xlogy(x, x / above) - x * (m - above) / above
 
-    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def grad(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the derivative of the loss of each entry with respect to the prediction."""
         return 1 - x / np.maximum(m, m.dtype.type(self.floor))
 
@@ -113,12 +110,12 @@ class LogPoisson:
     zeros: ClassVar[Zeros | None] = None
     last: ClassVar[float] = 80.0
 
-    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def value(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the loss of each entry."""
         most = np.minimum(m, m.dtype.type(self.last))
         return np.exp(most) * (1 + m - most) - x * m + xlogy(x, x) - x
 
-    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def grad(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the derivative of the loss of each entry with respect to the prediction."""
         return np.exp(np.minimum(m, m.dtype.type(self.last))) - x
 
@@ -130,19 +127,19 @@ class Logistic:
     zeros: ClassVar[Zeros | None] = None
     curvature: ClassVar[float] = 0.25
 
-    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def value(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the loss of each entry."""
         return np.logaddexp(m.dtype.type(0), m) - x * m
 
-    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def grad(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the derivative of the loss of each entry with respect to the prediction."""
         return expit(m) - x
 
-    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def conjugate(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """Return the convex conjugate of the loss of each entry; infinite unless ``x + y`` is between 0 and 1."""
         return -entr(x + y) - entr(1 - x - y)
 
-    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def inverse(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """Return the prediction at which the derivative is ``y``; ``x + y`` is between 0 and 1."""
         return logit(x + y)
 
@@ -164,20 +161,20 @@ class Huber:
     def __post_init__(self) -> None:
         check_number("delta", self.delta, above=True)
 
-    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def value(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the loss of each entry."""
         near = np.minimum(np.abs(m - x), m.dtype.type(self.delta))
         return near * (np.abs(m - x) - 0.5 * near)
 
-    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def grad(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the derivative of the loss of each entry with respect to the prediction."""
         return np.clip(m - x, m.dtype.type(-self.delta), m.dtype.type(self.delta))
 
-    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def conjugate(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """Return the convex conjugate of the loss of each entry; infinite where ``abs(y)`` exceeds ``delta``."""
         return np.where(np.abs(y) <= self.delta, y * (x + 0.5 * y), np.inf)
 
-    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def inverse(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """Return a prediction at which the derivative is ``y``, the one nearest to x."""
         return x + y
 
@@ -202,27 +199,27 @@ class WithOutliers:
         """Lipschitz constant of the derivative, that of the loss."""
         return self.loss.curvature
 
-    def outlier(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def outlier(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the outlier of each entry, zero where the derivative is not clipped."""
         y, s = self.grad(x, m), np.zeros_like(m)
         at = self.loss.grad(x, m) != y
         s[at] = self.loss.inverse(x[at], y[at]) - m[at]
         return s
 
-    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def value(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the loss of each entry."""
         s = self.outlier(x, m)
         return self.loss.value(x, m + s) + self.penalty * np.abs(s)
 
-    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def grad(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the derivative of the loss of each entry with respect to the prediction."""
         return np.clip(self.loss.grad(x, m), -self.penalty, self.penalty)
 
-    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def conjugate(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """Return the convex conjugate of the loss of each entry; infinite where ``abs(y)`` exceeds the penalty."""
         return np.where(np.abs(y) <= self.penalty, self.loss.conjugate(x, y), np.inf)
 
-    def inverse(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def inverse(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """Return a prediction at which the derivative is ``y``, without an outlier."""
         return self.loss.inverse(x, y)
 
@@ -237,17 +234,17 @@ class SoftplusPoisson:
 
     zeros: ClassVar[Zeros | None] = None
 
-    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def value(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the loss of each entry."""
         mean = np.logaddexp(m.dtype.type(0), m)
         return mean - x - np.where(x > 0, x * log_softplus(m), 0) + xlogy(x, x)
 
-    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+    def grad(self, x: AnyArray, m: AnyArray) -> AnyArray:
         """Return the derivative of the loss of each entry with respect to the prediction."""
         return expit(m) - x * np.exp(np.minimum(-np.logaddexp(m.dtype.type(0), -m) - log_softplus(m), 0))
 
 
-def log_softplus(m: NDArray[Any]) -> NDArray[Any]:
+def log_softplus(m: AnyArray) -> AnyArray:
     """Return ``log(log(1 + exp(m)))`` without underflow."""
     low = m < -30  # where log1p(exp(m)) rounds to exp(m)
     return np.where(low, m, np.log(np.logaddexp(m.dtype.type(0), np.where(low, 0, m))))

@@ -24,22 +24,19 @@ writes these and the settings; :func:`~polyadic.core.serialization.load` restore
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
+from typing import Any, Literal, dataclass_transform
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from polyadic.core import resources
+from polyadic.core.annotations import Factors
 from polyadic.core.docstrings import inherited
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share, Threads, Within, check_settings
-from polyadic.core.solvers.run import Result
-
-if TYPE_CHECKING:
-    import os
-
-    from polyadic.core.forms import Factors
+from polyadic.core.solvers.run import Callback, Result
 
 __all__ = [
     "Amount",
@@ -55,12 +52,6 @@ __all__ = [
     "Within",
     "learned",
 ]
-
-Callback = Callable[[Result], None] | None
-"""Function called with the result so far after each iteration. It belongs to one fit and is not saved.
-
-If it has a method ``within``, models with long iterations call that with the completed share of an iteration.
-"""
 
 
 def learned(*, init: Literal[False] = False) -> Any:

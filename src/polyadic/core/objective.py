@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core import kernels, resources
-from polyadic.core.entries import blocks
+from polyadic.core.annotations import AnyArray
+from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.executor import Sum, get_executor
 from polyadic.core.forms import CP, Factors, Form
@@ -21,11 +22,6 @@ from polyadic.core.kernels.common import PARTS, thick_parts
 from polyadic.core.losses import Loss, Squared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from polyadic.core.entries import Entries
     from polyadic.core.penalties import Penalty
 
 COMPILE_SECONDS = 30.0  # seconds that the first call of a kernel may take to compile it
@@ -82,7 +78,7 @@ class Term:
     slots: tuple[Slot, ...]
     weight: float = 1.0
     zero_weight: float = 0.0
-    importance: Mapping[Slot, NDArray[Any]] = field(default_factory=dict)
+    importance: Mapping[Slot, AnyArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_number("weight", self.weight)
@@ -204,7 +200,7 @@ class Objective:
         for gradient, part in zip(gradients, listed, strict=True):
             if part is not None:
                 np.add(gradient, part, out=gradient)
-        grams: dict[int, NDArray[Any]] = {}
+        grams: dict[int, AnyArray] = {}
         for term in self.terms:
             if term.zero_weight:
                 loss, more = _all_zero(term, seen, grams)
@@ -215,7 +211,7 @@ class Objective:
         return value, gradients
 
 
-Seen = Mapping[Slot, "NDArray[Any]"]
+Seen = Mapping[Slot, AnyArray]
 """Factor matrix of each slot."""
 
 
@@ -223,7 +219,7 @@ def _numbers(slot: Slot) -> tuple[int, ...]:
     return (slot,) if isinstance(slot, int) else slot
 
 
-def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
+def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, AnyArray]:
     """Return the factor matrix of each slot; raise InputError if the shapes do not match the entries."""
     seen = _seen([slot for term in terms for slot in term.slots], factors)
     for term in terms:
@@ -237,8 +233,8 @@ def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[
     return seen
 
 
-def _seen(slots: Iterable[Slot], factors: Factors) -> dict[Slot, NDArray[Any]]:
-    seen: dict[Slot, NDArray[Any]] = {}
+def _seen(slots: Iterable[Slot], factors: Factors) -> dict[Slot, AnyArray]:
+    seen: dict[Slot, AnyArray] = {}
     for slot in dict.fromkeys(slots):
         numbers = _numbers(slot)
         seen[slot] = factors[numbers[0]] if len(numbers) == 1 else np.hstack([factors[n] for n in numbers])
@@ -280,15 +276,15 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
 class Part(NamedTuple):
     """Part of the term ``number``: entries, loss and assignment of factors to modes, with the weight ``scale``."""
 
-    indices: NDArray[Any]
-    values: NDArray[Any]
-    weights: NDArray[Any] | None
+    indices: AnyArray
+    values: AnyArray
+    weights: AnyArray | None
     slots: tuple[Slot, ...]
     scale: float
     form: Form
     loss: Loss
     zero_weight: float
-    importance: Mapping[Slot, NDArray[Any]]
+    importance: Mapping[Slot, AnyArray]
     number: int
 
 
@@ -297,7 +293,7 @@ FIBRE = 3.7
 """
 
 
-def work_of(indices: NDArray[Any]) -> float:
+def work_of(indices: AnyArray) -> float:
     """Estimate the cost of a gradient from the numbers of entries and fibres, in units of an entry of a fibre."""
     shared = indices[:, :-1]
     return float(len(indices) + FIBRE * np.count_nonzero((shared[1:] != shared[:-1]).any(axis=1)))
@@ -306,9 +302,9 @@ def work_of(indices: NDArray[Any]) -> float:
 class Laid(NamedTuple):
     """Factors stacked in one matrix for the kernels, with the row offset of each mode and reusable buffers."""
 
-    U: NDArray[Any]
+    U: AnyArray
     offsets: list[int]
-    spare: list[NDArray[Any]]
+    spare: list[AnyArray]
 
 
 class Evaluation:
@@ -327,7 +323,7 @@ class Evaluation:
         seen = _seen(part.slots, factors)
         fast = self.compiled and isinstance(part.form, CP)
         value, gradients = _compiled(part, seen, self._of(part, seen), threads) if fast else _listed(part, seen)
-        total: list[NDArray[Any] | None] = [None] * len(factors)
+        total: list[AnyArray | None] = [None] * len(factors)
         for number, more in _by_factor(gradients, factors):
             before = total[number]
             total[number] = more if before is None else before + more
@@ -371,7 +367,7 @@ def _pieces(part: Part, rows: Sequence[int]) -> Iterator[Part]:
         yield part._replace(indices=part.indices[piece], values=part.values[piece], weights=weights)
 
 
-Listed = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
+Listed = tuple[AnyArray, AnyArray, AnyArray | None]
 """Indices, values and weights."""
 
 
@@ -387,15 +383,15 @@ def _equal_multiplicity(entries: Entries) -> Iterator[tuple[Listed, int]]:
         yield (columns[:, of].T, values[of], None if weights is None else weights[of]), int(number)
 
 
-Gradients = list[tuple[Slot, "NDArray[Any]"]]
+Gradients = list[tuple[Slot, AnyArray]]
 """Slots, and what to add to the gradients of their factors."""
 
 
-def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
+def _all_zero(term: Term, seen: Seen, grams: dict[int, AnyArray] | None = None) -> tuple[float, Gradients]:
     """Return the loss and gradient of all cells, as if every observed value were zero."""
     squares = term.loss.zeros == "squares"
     scale = term.weight * term.zero_weight * (0.5 if squares else 1)
-    scales: dict[Slot, NDArray[Any]] = {
+    scales: dict[Slot, AnyArray] = {
         s: (np.sqrt(q) if squares else q).astype(seen[s].dtype)[:, None] for s, q in term.importance.items()
     }
     weighed = {s: seen[s] * scales[s] if s in scales else seen[s] for s in term.slots}
@@ -435,7 +431,7 @@ def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, 
     return value, [(slot, gradient[at : at + len(seen[slot])]) for slot, at in starts.items()]
 
 
-def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]:
+def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[AnyArray, list[int]]:
     """Return the factors stacked in one matrix, and the row offset of each mode."""
     named = list(dict.fromkeys(slots))
     starts = np.cumsum([0, *(len(seen[s]) for s in named)]).tolist()
@@ -443,7 +439,7 @@ def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]
     return U, [starts[named.index(s)] for s in slots]
 
 
-def stacked_importance(of: Term | Part, seen: Seen, slots: Sequence[Slot]) -> NDArray[Any] | None:
+def stacked_importance(of: Term | Part, seen: Seen, slots: Sequence[Slot]) -> AnyArray | None:
     """Return the importance weight of each row of the stacked factors, or None if all weights are one."""
     if not of.importance:
         return None
@@ -463,7 +459,7 @@ def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
     return value, list(zip(part.slots, gradients, strict=True))
 
 
-def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+def _losses(part: Part, batch: slice, m: AnyArray) -> tuple[float, AnyArray]:
     """Return the loss of a batch of entries and its derivatives with respect to the predictions."""
     loss, z = part.loss, part.zero_weight
     x = part.values[batch].astype(m.dtype)
@@ -480,7 +476,7 @@ def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[A
     return part.scale * float(np.sum(losses, dtype=float)), derivatives * m.dtype.type(part.scale)
 
 
-def _by_factor(gradients: Gradients, factors: Factors) -> Iterator[tuple[int, NDArray[Any]]]:
+def _by_factor(gradients: Gradients, factors: Factors) -> Iterator[tuple[int, AnyArray]]:
     """Split the gradient of each slot by factor, and yield the index and gradient of each factor."""
     for slot, gradient in gradients:
         at = 0

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import Array, ArrayLike, Ints
 from polyadic.core.containers import complete, numbers_of, targets_of
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +45,9 @@ class QueryGroups:
     """
 
     features: csr_array
-    costs: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    grades: NDArray[np.float64] | None = None
+    costs: Array
+    starts: Ints
+    grades: Array | None = None
 
     def __post_init__(self) -> None:
         if getattr(self.features, "format", None) != "csr":
@@ -121,16 +119,16 @@ class QueryGroups:
         rows = np.repeat(self.starts[at] - starts[:-1], sizes) + np.arange(starts[-1])
         return self._of(rows, starts)
 
-    def _of(self, rows: Any, starts: NDArray[np.int64]) -> QueryGroups:
+    def _of(self, rows: Any, starts: Ints) -> QueryGroups:
         grades = None if self.grades is None else self.grades[rows]
         return QueryGroups(self.features[rows], self.costs[rows], starts, grades)
 
     @property
-    def oracle(self) -> NDArray[np.int64]:
+    def oracle(self) -> Ints:
         """Index of the lowest-cost candidate in each group; the first in case of ties."""
         return self.choice(-self.costs)
 
-    def choice(self, scores: ArrayLike) -> NDArray[np.int64]:
+    def choice(self, scores: ArrayLike) -> Ints:
         """Return the candidate with the highest of finite scores in each group, by index; the first in case of ties."""
         s = np.asarray(scores, float)
         if s.shape != self.costs.shape or not np.isfinite(s).all():

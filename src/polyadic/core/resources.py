@@ -7,15 +7,13 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
 
 from polyadic.core.errors import InputError, check_int
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
 
 
 def cores() -> int:

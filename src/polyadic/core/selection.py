@@ -20,20 +20,18 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.progress import bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from polyadic.core.model import Model
 
     M = TypeVar("M", bound=Model)
@@ -75,7 +73,7 @@ class SearchSpace:
     values: Mapping[str, Sequence[Any]]
     fit: Callable[[Any], Any]
     last: Callable[[Any], Any]
-    losses: Callable[[Any], NDArray[np.float64]]
+    losses: Callable[[Any], Array]
     units: str
     measure: str
     figure: Callable[[float], float] = float
@@ -182,7 +180,7 @@ class _Trials:
         self.model, self.task, self.values, self.ends = model, task, values, ends
         self.made: list[Trial] = []
         self.seconds: list[float] = []
-        self.losses: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        self.losses: dict[tuple[int, ...], Array] = {}
         self.fitted: dict[tuple[int, ...], Any] = {}
         self.refused: dict[tuple[int, ...], InputError] = {}
 

@@ -16,24 +16,21 @@ import functools
 import importlib
 import json
 import math
+import os
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
 from polyadic.core.files import META, check_whole, damage_as_input_error, read_meta, whole_folder, write_meta
 from polyadic.core.model import Model
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 KIND, VERSION = "model", 2
 STATE, ARRAYS = "state.json", "arrays.safetensors"
@@ -114,7 +111,7 @@ class Writer:
     """Serializer that converts values to JSON types, and collects arrays without duplicates."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, NDArray[Any]] = {}
+        self.arrays: dict[str, AnyArray] = {}
         self._known: dict[Any, tuple[Any, Any]] = {}  # keeps the array, so that its address is not reused
 
     def settings(self, model: Model) -> dict[str, Any]:
@@ -196,7 +193,7 @@ class Writer:
             parts |= {each.name: [] for each in fields(kind) if not each.metadata.get("kept", True)}
         return {"object": self.name(kind), "parts": self.mapping(parts)}
 
-    def _array(self, array: NDArray[Any]) -> Any:
+    def _array(self, array: AnyArray) -> Any:
         address = (array.ctypes.data, array.strides) if array.size else None  # empty arrays have no address
         place = address, array.shape, array.dtype  # the same for views of one array
         if place in self._known:
@@ -213,7 +210,7 @@ class Writer:
         self._known[place] = array, written
         return written
 
-    def _numbers(self, array: NDArray[Any]) -> Any:
+    def _numbers(self, array: AnyArray) -> Any:
         flipped = array.flags.f_contiguous and not array.flags.c_contiguous  # rounding depends on the memory order
         array = np.asarray(array.T if flipped else array, order="C")
         flags = {"flipped": True} if flipped else {}
@@ -223,7 +220,7 @@ class Writer:
                 return {"array": self._stored(array[rows]), "rows": self._stored(rows), "length": len(array), **flags}
         return {"array": self._stored(array), **flags}
 
-    def _stored(self, array: NDArray[Any]) -> str:
+    def _stored(self, array: AnyArray) -> str:
         key = str(len(self.arrays))
         self.arrays[key] = array
         return key
@@ -239,9 +236,9 @@ class Writer:
 class Reader:
     """Deserializer for values written by :class:`Writer`."""
 
-    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def __init__(self, arrays: dict[str, AnyArray]) -> None:
         self.arrays = arrays
-        self._whole: dict[str, NDArray[Any]] = {}
+        self._whole: dict[str, AnyArray] = {}
 
     def model(self, name: str, settings: dict[str, Any], state: dict[str, Any]) -> Model:
         """Create a model from its settings and fitted attributes."""
@@ -265,7 +262,7 @@ class Reader:
             return written
         return self.READERS[next(iter(written), "")](self, written)
 
-    def _array(self, written: dict[str, Any]) -> NDArray[Any]:
+    def _array(self, written: dict[str, Any]) -> AnyArray:
         key = written["array"]
         if key not in self._whole:
             array = self.arrays[key]
@@ -276,13 +273,13 @@ class Reader:
             self._whole[key] = array.T if written.get("flipped") else array
         return self._whole[key]
 
-    def _objects(self, written: dict[str, Any]) -> NDArray[Any]:
+    def _objects(self, written: dict[str, Any]) -> AnyArray:
         items, shape = self(written["objects"]), written["shape"]
         array = np.empty(len(items), object)
         array[:] = items
         return array.reshape(shape).astype(written["dtype"])
 
-    def _complex(self, written: dict[str, Any]) -> NDArray[Any]:
+    def _complex(self, written: dict[str, Any]) -> AnyArray:
         parts = self(written["complex array"])
         array = np.empty(parts.shape[1:], np.result_type(parts.dtype, np.complex64))
         array.real, array.imag = parts

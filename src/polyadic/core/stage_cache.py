@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polyadic.core.errors import InputError
@@ -12,9 +14,6 @@ from polyadic.core.files import plain, whole_file
 from polyadic.core.resources import reraised_interrupts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from polyadic.core.progress import StepTimer
 
 Facts = dict[str, Any]

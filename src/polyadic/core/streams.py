@@ -12,13 +12,11 @@ import re
 import sys
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO
 
 from polyadic.core.errors import InputError, MissingExtraError, unreadable
 from polyadic.core.urls import is_url, open_url, suffix_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 BLOCK = 1 << 20  # bytes read at once
 MAX_LINE_LENGTH = 1 << 27  # maximum number of characters of a line
@@ -201,14 +199,9 @@ def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
 
 
 def _decompressed(raw: io.BufferedReader, suffix: str, name: str) -> Any:
-    if suffix == ".gz":
-        return gzip.GzipFile(fileobj=raw)
-    if suffix == ".bz2":
-        return bz2.BZ2File(raw)
-    if suffix in {".xz", ".lzma"}:
-        return lzma.LZMAFile(raw)
-    if suffix == ".zst":
-        return _Zstandard(raw)
+    readers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".lzma": lzma.open, ".zst": _Zstandard}
+    if suffix in readers:
+        return readers[suffix](raw)
     if suffix == ".zip":
         archive = zipfile.ZipFile(io.BytesIO(raw.read()))
         files = [each for each in archive.namelist() if not each.endswith("/") and not each.startswith("__MACOSX/")]

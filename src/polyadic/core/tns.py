@@ -6,20 +6,16 @@ general tensor whose shape is given by the largest indices.
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.files import whole_file
 from polyadic.core.streams import text_lines
-
-if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import NDArray
 
 HEADER = re.compile(r"# polyadic (symmetric|general) shape ([0-9 ]+)")
 LINES = 1 << 16  # lines read or written at once
@@ -66,7 +62,7 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
     (2, 3)
     """
     rows: list[list[float]] = []
-    blocks: list[NDArray[Any]] = []
+    blocks: list[AnyArray] = []
     shape: tuple[int, ...] | None = None
     symmetric = False
     for number, line in enumerate(text_lines(str(path)), 1):

@@ -21,22 +21,19 @@ slides "Tensor Operations".
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from polyadic.core.annotations import AnyArray, ArrayLike
 from polyadic.core.containers import elements_of, entries_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Tensor = TypeVar("Tensor", NDArray[Any], Entries)
+Tensor = TypeVar("Tensor", AnyArray, Entries)
 
 
 def unfold(T: Tensor, mode: int) -> Tensor:

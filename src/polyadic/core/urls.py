@@ -10,13 +10,11 @@ import contextlib
 import io
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polyadic.core.errors import InputError, error_text, needing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 CHANGES = ("ETag", "etag", "mtime", "Last-Modified", "LastModified", "last_modified", "updated", "created")
 """Keys by which stores report a version or modification time."""

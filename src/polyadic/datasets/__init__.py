@@ -8,43 +8,20 @@ instance.
 
 from polyadic.core.lazy import attach
 
-HOMES = {
-    "ANALOGIES": "polyadic.datasets.words",
-    "Article": "polyadic.datasets.documents",
-    "BBC": "polyadic.datasets.documents",
-    "Instance": "polyadic.datasets.senses",
-    "KOS": "polyadic.datasets.documents",
-    "OUTLIERS": "polyadic.datasets.words",
-    "Pair": "polyadic.datasets.words",
-    "Question": "polyadic.datasets.words",
-    "Review": "polyadic.metrics.sentiment",
-    "SEMEVAL2013": "polyadic.datasets.senses",
-    "SENSEVAL": "polyadic.datasets.senses",
-    "SIMILARITY": "polyadic.datasets.words",
-    "SenseSet": "polyadic.datasets.senses",
-    "analogy_questions": "polyadic.datasets.words",
-    "bbc": "polyadic.datasets.documents",
-    "folder": "polyadic.datasets.place",
-    "gensim_file": "polyadic.datasets.words",
-    "kos": "polyadic.datasets.documents",
-    "outlier_groups": "polyadic.datasets.words",
-    "polarity": "polyadic.datasets.documents",
-    "read_candidates": "polyadic.datasets.words",
-    "read_gaps": "polyadic.datasets.words",
-    "read_instances": "polyadic.datasets.senses",
-    "read_outlier_group": "polyadic.datasets.words",
-    "read_outlier_groups": "polyadic.datasets.words",
-    "read_pairs": "polyadic.datasets.words",
-    "read_phrases": "polyadic.datasets.words",
-    "read_questions": "polyadic.datasets.words",
-    "read_sense_key": "polyadic.datasets.senses",
-    "read_senseval": "polyadic.datasets.senses",
-    "semeval2013": "polyadic.datasets.senses",
-    "senseval": "polyadic.datasets.senses",
-    "similarity_sets": "polyadic.datasets.words",
-    "write_candidates": "polyadic.datasets.words",
-    "write_gaps": "polyadic.datasets.words",
-    "write_phrases": "polyadic.datasets.words",
+_NAMES = {
+    "polyadic.datasets.documents": ("Article", "BBC", "KOS", "bbc", "kos", "polarity"),
+    "polyadic.datasets.place": ("folder",),
+    "polyadic.datasets.senses": (
+        *("Instance", "SEMEVAL2013", "SENSEVAL", "SenseSet", "read_instances", "read_sense_key", "read_senseval"),
+        *("semeval2013", "senseval"),
+    ),
+    "polyadic.datasets.words": (
+        *("ANALOGIES", "OUTLIERS", "Pair", "Question", "SIMILARITY", "analogy_questions", "gensim_file"),
+        *("outlier_groups", "read_candidates", "read_gaps", "read_outlier_group", "read_outlier_groups", "read_pairs"),
+        *("read_phrases", "read_questions", "similarity_sets", "write_candidates", "write_gaps", "write_phrases"),
+    ),
+    "polyadic.metrics.sentiment": ("Review",),
 }
+HOMES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(HOMES)  # noqa: PLE0605 # the names are strings
 __getattr__, __dir__ = attach(__name__, HOMES)

@@ -7,7 +7,9 @@ BBC news articles in five categories (``topics/bbc`` in the folder of test sets)
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING, NamedTuple
+import os
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,12 +18,7 @@ from polyadic.core.errors import InputError
 from polyadic.datasets.place import check_count, folder, text
 from polyadic.metrics.sentiment import Review
 
-if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
-    Root = str | os.PathLike[str] | None
-
+Root = str | os.PathLike[str] | None
 BBC = {"business": 510, "entertainment": 386, "politics": 417, "sport": 511, "tech": 401}
 """Number of articles by folder."""
 KOS = (3430, 6906, 353160)  # number of posts, of words, and of nonzero counts

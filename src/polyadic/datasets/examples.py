@@ -15,22 +15,17 @@ import csv
 import io
 import json
 import lzma
+import os
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.core.files import whole_folder, write_meta
-from polyadic.datasets.grammars import conllu, english_tree, latin_sentence, plain
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from polyadic.datasets.grammars import Word
+from polyadic.datasets.grammars import Word, conllu, english_tree, latin_sentence, plain
 
 KIND, VERSION = "examples", 1
 FOLDER = files(__package__) / "files"

@@ -6,13 +6,12 @@ semantic roles, in free word order with case endings. Words are combined at rand
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from polyadic.syntax.brackets import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
 
 NAMES = ("Ann", "Bob", "Carol", "Dora", "Emil")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError
 from polyadic.core.streams import decoded, open_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def folder(path: str | os.PathLike[str] | None = None) -> Path:

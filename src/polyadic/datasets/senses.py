@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from polyadic.core.errors import InputError
 from polyadic.datasets.place import check_count, folder, lines, text
-
-if TYPE_CHECKING:
-    import os
 
 SENSEVAL = {"line": 4146, "hard": 4333, "serve": 4378, "interest": 2368}  # lemma: number of instances
 SEMEVAL2013 = (4664, 50)  # instances with gold labels, lemmas

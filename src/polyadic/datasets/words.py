@@ -12,9 +12,10 @@ characteristic of its article, and those of others. ``names.tsv``: the words of 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError, check_choice, needing
 from polyadic.core.files import whole_file
@@ -27,12 +28,7 @@ from polyadic.metrics.phrases import PhraseCase
 from polyadic.text import tables
 from polyadic.text.tables import Role, TableReading, open_table
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Sequence
-
-    Where = str | os.PathLike[str]
-
+Where = str | os.PathLike[str]
 Pair = tuple[str, str, float]
 Question = tuple[str, str, str, str]
 

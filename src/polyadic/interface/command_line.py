@@ -7,9 +7,10 @@ import inspect
 import re
 import shutil
 import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,12 +21,7 @@ from polyadic.interface import output
 from polyadic.interface import task as tasks
 from polyadic.interface.errors import Command, interrupted, say
 from polyadic.interface.run import Interrupted
-from polyadic.interface.task import NONE, Parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from polyadic.interface.task import Task, Verb
+from polyadic.interface.task import NONE, Parameter, Task, Verb
 
 SHORT = {"out": "-o", "top": "-n", "number": "-n", "force": "-f"}
 """One-letter flags; of two parameters with one flag, the first in this order has it."""

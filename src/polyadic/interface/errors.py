@@ -13,9 +13,11 @@ import signal
 import sys
 import threading
 import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from types import FrameType
+from typing import Any, ClassVar, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -23,10 +25,6 @@ from typer.core import TyperCommand, TyperGroup
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import locked
 from polyadic.core.progress import LOG
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from types import FrameType
 
 BAD_INPUT = 1
 BAD_USAGE = 2

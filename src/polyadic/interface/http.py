@@ -14,6 +14,7 @@ import secrets
 import socket
 import sys
 import webbrowser
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,15 +34,11 @@ from polyadic.core.files import plain as converted
 from polyadic.core.settings import Within, spelled
 from polyadic.core.version import __version__
 from polyadic.interface.errors import in_json
-from polyadic.interface.task import NONE, first, parameters, plain, several
+from polyadic.interface.task import NONE, Parameter, first, parameters, plain, several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from polyadic.interface.task import Parameter
 
 HOST = "127.0.0.1"
 TIMEOUT = 30.0  # seconds that a question may take; it is answered with 503 after that

@@ -11,8 +11,10 @@ import re
 import shlex
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
@@ -24,9 +26,6 @@ from polyadic.interface.errors import in_json as json_wanted
 from polyadic.interface.run import Incomplete
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from polyadic.core.explanation import Explanation
 
     Words = Sequence[object]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from types import ModuleType  # noqa: TC003 # a public signature
+from types import ModuleType  # a public signature
 
 __all__ = [module.name for module in pkgutil.iter_modules(__path__)]
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.progress import bar
-from polyadic.embedding import analogy_scores
+from polyadic.embedding import Embedding, analogy_scores
 from polyadic.metrics.figures import Figure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from polyadic.embedding import Embedding
 
 Question = tuple[str, str, str, str]
 KINDS = ("semantic", "syntactic")
@@ -129,16 +124,14 @@ def analogies(
     return Analogies(correct / covered, correct, covered, total, results, method, answers)
 
 
-def known_questions(
-    embedding: Embedding, questions: Iterable[Question], size: int
-) -> tuple[list[Question], NDArray[np.int64]]:
+def known_questions(embedding: Embedding, questions: Iterable[Question], size: int) -> tuple[list[Question], Ints]:
     """Return the questions whose words are all among the first ``size`` words, and the word indices, shape (n, 4)."""
     rows = [(question, tuple(map(embedding.find, question))) for question in questions]
     known = [(question, row) for question, row in rows if all(word is not None and word < size for word in row)]
     return [question for question, _ in known], np.array([row for _, row in known], dtype=np.int64).reshape(-1, 4)
 
 
-def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: bool = True) -> NDArray[np.bool_]:
+def answered(scores: AnyArray, questions: Ints, *, exclude: bool = True) -> Mask:
     """Return whether the highest-scoring word is the correct answer to each analogy question.
 
     ``scores`` has the shape (questions, words) and may be overwritten; ``questions`` contains word indices, shape
@@ -167,7 +160,7 @@ def kind_of(section: str) -> str:
     return "syntactic" if section.startswith("gram") or not section else "semantic"
 
 
-def pairs_of(questions: Iterable[Question]) -> NDArray[np.int64]:
+def pairs_of(questions: Iterable[Question]) -> Ints:
     """Encode the two word pairs of each question as indices of the sorted distinct pairs; shape (n, 2).
 
     Examples
@@ -218,7 +211,7 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
     return Figure(name, rows, used=used, total=total, statistic=pair_ratio)
 
 
-def pair_ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+def pair_ratio(rows: Array, times: Ints) -> Array:
     """Compute the accuracy on analogy questions in each bootstrap sample of word pairs.
 
     ``rows`` contains the number of correct answers and of questions for each two pairs, shape (pairs, 2 * pairs).

@@ -31,20 +31,15 @@ Log ratio: an informal introduction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import erfc
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError, check_choice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 
 def pmi(together: ArrayLike, row: ArrayLike, column: ArrayLike, total: ArrayLike) -> Array:

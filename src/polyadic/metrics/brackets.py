@@ -24,18 +24,15 @@ Black et al. (1991), A procedure for quantitatively comparing the syntactic cove
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 from polyadic.metrics.rows import count_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
 
 Span = tuple[str, int, int]
 
@@ -147,7 +144,7 @@ def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketin
     return MatchedBrackets(matched, gold.total(), other.total(), right, len(kept))
 
 
-def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> BracketScore:
+def bracket_score(sentences: Iterable[MatchedBrackets] | Ints) -> BracketScore:
     """Compute the bracket scores of a corpus from the counts of each sentence, in an array of shape (sentences, 5).
 
     InputError is raised if there are no sentences.
@@ -172,7 +169,7 @@ def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> B
     )
 
 
-def bracket_figure(name: str, sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> Figure:
+def bracket_figure(name: str, sentences: Iterable[MatchedBrackets] | Ints) -> Figure:
     """Return the bracket F1 score as a metric with bootstrap confidence intervals over sentences."""
     rows = count_rows(sentences, MatchedBrackets)
     pairs = np.stack([2 * rows[:, 0], rows[:, 1] + rows[:, 2]], axis=1).astype(float)

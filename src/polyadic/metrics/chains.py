@@ -14,17 +14,13 @@ Geyer (1992), Practical Markov chain Monte Carlo, section 3.3: initial monotone 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
-
-def effective_sample_size(samples: ArrayLike) -> NDArray[np.float64]:
+def effective_sample_size(samples: ArrayLike) -> Array:
     """Return the effective sample size of the mean of each quantity along one chain, of shape (quantities,).
 
     It may exceed n where samples are negatively correlated; NaN for constant quantities. InputError is raised if there

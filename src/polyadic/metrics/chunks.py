@@ -14,21 +14,17 @@ Tjong Kim Sang, Buchholz (2000), Introduction to the CoNLL-2000 shared task: chu
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import counts_by_kind
+from polyadic.metrics.rows import KindCounts, counts_by_kind
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from polyadic.metrics.rows import KindCounts
-
-    Tags = Sequence[str]
+Tags = Sequence[str]
 
 
 class Span(NamedTuple):

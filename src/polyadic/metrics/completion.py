@@ -16,19 +16,17 @@ Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1, f
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure, rank_correlation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
     from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines")
@@ -64,9 +62,9 @@ class Completion:
     used: int
     total: int
     """Number of cases whose words are all known, and of all cases."""
-    scores: dict[str, NDArray[np.float64]]
+    scores: dict[str, Array]
     """Scores of the answer, the wrong and the matched word, by rule; shape (used, 3)."""
-    associations: NDArray[np.float64]
+    associations: Array
     """Associations of the known cases; shape (used,)."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -132,7 +130,7 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     return Completion(auc, matched, correlation, best, len(known), len(cases), scores, associations)
 
 
-def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
+def _scores(embedding: Embedding, rows: Ints, rule: str) -> Array:
     """Return the scores of the correct answer and of both wrong answers of each test case."""
     embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
@@ -141,7 +139,7 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
     return np.stack([np.einsum("nr,nr->n", context, vectors[rows[:, -3 + k]]) for k in range(3)], axis=1)
 
 
-def _wins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _wins(scores: Array) -> Array:
     """Return 1 for each row whose first score is higher than the last, 1/2 for ties, and a second column of ones."""
     first, second = scores[:, 0], scores[:, -1]
     return np.stack([(first > second) + 0.5 * (first == second), np.ones(len(scores))], axis=1)

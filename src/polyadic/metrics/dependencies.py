@@ -16,20 +16,15 @@ task: multilingual parsing from raw text to universal dependencies.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from polyadic.core.annotations import Ints32
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import check_same_number, count_rows, counts_by_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from polyadic.metrics.rows import KindCounts
+from polyadic.metrics.rows import KindCounts, check_same_number, count_rows, counts_by_kind
 
 PUNCTUATION = "PUNCT"  # universal part-of-speech tag of punctuation
 BINS = ((1, 1), (2, 2), (3, 3), (4, 6), (7, 10))
@@ -40,7 +35,7 @@ class Parsed(Protocol):
     """Parsed sentence with the head (from 1; 0 for a root) and the relation of each word."""
 
     @property
-    def heads(self) -> NDArray[np.int32]:
+    def heads(self) -> Ints32:
         """Position of the head of each word, starting at 1, or 0 for a root."""
 
     @property

@@ -22,21 +22,18 @@ dispersion into keyword analyses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import AnyArray, Array, ArrayLike
 from polyadic.core.errors import InputError
 from polyadic.metrics.association import log_likelihood
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
-
-
-def dispersion(counts: Any, sizes: ArrayLike) -> dict[str, NDArray[Any]]:
+def dispersion(counts: Any, sizes: ArrayLike) -> dict[str, AnyArray]:
     """Compute the dispersion of each word; NaN for words that do not occur.
 
     Parameters
@@ -66,7 +63,7 @@ def dispersion(counts: Any, sizes: ArrayLike) -> dict[str, NDArray[Any]]:
         c, sizes = c[:, sizes > 0], sizes[sizes > 0]
     n, found, f, s = len(sizes), np.diff(c.indptr), np.asarray(c.sum(axis=1)), sizes / sizes.sum()
 
-    def total(values: NDArray[Any]) -> NDArray[Any]:
+    def total(values: AnyArray) -> AnyArray:
         return np.asarray(csr_array((values, c.indices, c.indptr), c.shape).sum(axis=1))
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -78,7 +75,7 @@ def dispersion(counts: Any, sizes: ArrayLike) -> dict[str, NDArray[Any]]:
         return {"range": found, "dp": dp, "dp_norm": dp / (1 - s.min(initial=1)), "juilland_d": D}
 
 
-def average_reduced_frequency(positions: ArrayLike, total: int, starts: ArrayLike | None = None) -> NDArray[np.float64]:
+def average_reduced_frequency(positions: ArrayLike, total: int, starts: ArrayLike | None = None) -> Array:
     """Compute the average reduced frequency (ARF) of each word.
 
     Parameters
@@ -108,9 +105,7 @@ def average_reduced_frequency(positions: ArrayLike, total: int, starts: ArrayLik
     return arf
 
 
-def text_dispersion_keyness(
-    counts: Any, target: ArrayLike, measure: Callable[..., NDArray[np.float64]] = log_likelihood
-) -> NDArray[np.float64]:
+def text_dispersion_keyness(counts: Any, target: ArrayLike, measure: Callable[..., Array] = log_likelihood) -> Array:
     """Compute keyness from the numbers of texts that contain each word, not from its occurrences (Egbert, Biber 2019).
 
     Parameters

@@ -19,14 +19,10 @@ McCarthy, Jarvis (2010), MTLD, vocd-D, and HD-D: a validation study.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from polyadic.core.annotations import ArrayLike, Ints
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 def lexical_diversity(
@@ -89,7 +85,7 @@ def lexical_diversity(
     }
 
 
-def _factors(before: NDArray[np.int64], threshold: float) -> float:
+def _factors(before: Ints, threshold: float) -> float:
     """Return the number of factors of MTLD, given the position of the previous occurrence of each token's word."""
     start = factors = types = 0
     for at, previous in enumerate(memoryview(np.ascontiguousarray(before)), 1):  # type: ignore[arg-type]

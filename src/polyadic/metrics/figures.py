@@ -17,24 +17,20 @@ Efron, Tibshirani (1993), An introduction to the bootstrap, sections 13.3 and 16
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_int
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Statistic = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
-
+Statistic = Callable[[Array, Ints], Array]
 BLOCK = 1 << 22  # maximum number of elements of a temporary array
 
 
-def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+def ratio(rows: Array, times: Ints) -> Array:
     """Compute the ratio of the sums of two columns in each bootstrap sample.
 
     Examples
@@ -46,7 +42,7 @@ def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.flo
     return np.asarray(np.divide(sums[:, 0], sums[:, 1], out=np.full(len(times), math.nan), where=sums[:, 1] != 0))
 
 
-def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+def rank_correlation(rows: Array, times: Ints) -> Array:
     """Compute the Spearman correlation of two columns in each bootstrap sample; ties have their average rank.
 
     Examples
@@ -63,7 +59,7 @@ def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
     return np.asarray(np.divide(covariance, scale, out=np.full(len(times), math.nan), where=scale > 0))
 
 
-def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+def correlation(rows: Array, times: Ints) -> Array:
     """Compute the Pearson correlation of two columns in each bootstrap sample.
 
     Examples
@@ -79,7 +75,7 @@ def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[
     return np.asarray(np.divide(covariance, np.sqrt(scale), out=np.full(len(times), math.nan), where=scale > small))
 
 
-def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+def _average_ranks(column: Array, times: Ints) -> Array:
     """Return the average rank of each value in bootstrap samples that repeat each value ``times`` times."""
     _, level = np.unique(column, return_inverse=True)
     at = np.argsort(level, kind="stable")
@@ -102,7 +98,7 @@ class Figure:
 
     name: str
     """Name of the measure, such as ``"wikisem500 OD2 accuracy"``."""
-    rows: NDArray[np.float64]
+    rows: Array
     """Data of each unit for the statistic, such as its shares in numerator and denominator; shape (n, k)."""
     used: int
     total: int
@@ -172,7 +168,7 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
     return Difference(a.value - b.value, *_interval(first - second, level))
 
 
-def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.float64]:
+def _resampled(figures: list[Figure], resamples: int, seed: int) -> Array:
     """Return the values of several metrics on the same bootstrap samples; shape (figures, resamples)."""
     check_int("resamples", resamples, low=1)
     rng, n = np.random.default_rng(seed), len(figures[0].rows)
@@ -188,7 +184,7 @@ def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.f
     return values
 
 
-def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
+def conformal_radius(scores: Array, level: float) -> float:
     r"""Compute the radius of split conformal prediction intervals.
 
     For ``n`` scores :math:`|y - \hat y| / \hat\sigma` of held-out units it is the :math:`\lceil (n + 1) p \rceil`-th
@@ -218,7 +214,7 @@ def _check_level(level: float) -> None:
         raise InputError(f"level must be between 0 and 1; got {level!r}", "level")
 
 
-def _interval(values: NDArray[np.float64], level: float) -> tuple[float, float]:
+def _interval(values: Array, level: float) -> tuple[float, float]:
     defined = values[~np.isnan(values)]
     if not len(defined):
         return math.nan, math.nan

@@ -16,16 +16,15 @@ Manning, Raghavan, Schütze (2008), Introduction to information retrieval, secti
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 from polyadic.core.errors import InputError, check_choice, check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
     Pair = tuple[str, str]
@@ -41,12 +40,12 @@ class Judged(NamedTuple):
 
     relations: list[str]
     """Relations with a true pair in the pool, the most frequent first."""
-    average_precision: NDArray[np.float64]
+    average_precision: Array
     """Average precision of each relation; shape (relations,)."""
-    true: NDArray[np.int64]
-    judged: NDArray[np.int64]
+    true: Ints
+    judged: Ints
     """Number of true pairs, and of judged pairs, in the pool; shape (relations,)."""
-    precision: NDArray[np.float64]
+    precision: Array
     """Interpolated precision at the recalls 0, 0.1, ..., 1: the highest precision at that recall or above; 0 if it is
     not reached; shape (relations, 11)."""
 
@@ -61,7 +60,7 @@ class Judged(NamedTuple):
         return float(np.average(self.average_precision, weights=self.true))
 
     @property
-    def curve(self) -> NDArray[np.float64]:
+    def curve(self) -> Array:
         """Interpolated precision at eleven recall levels, averaged over relations."""
         return np.asarray(self.precision.mean(axis=0))
 
@@ -133,7 +132,7 @@ def judged(
 
 
 def ranked_cells(
-    scores: Callable[[int], NDArray[Any]],
+    scores: Callable[[int], AnyArray],
     seen: csr_array,
     cells: ArrayLike,
     *,
@@ -186,7 +185,7 @@ def ranked_cells(
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
 
 
-def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:
+def average_precision(right: ArrayLike, number: int) -> tuple[float, Array]:
     """Compute the average precision of a ranking, and the interpolated precision at eleven recall levels.
 
     ``right`` are booleans, whether each item is true, from the top; ``number`` that of true items, ranked or not.

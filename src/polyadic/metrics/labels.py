@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    Array = NDArray[Any]
-
-
-def label_measures(truth: Array, scores: Array, threshold: float | None = None) -> dict[str, float]:
+def label_measures(truth: AnyArray, scores: AnyArray, threshold: float | None = None) -> dict[str, float]:
     """Evaluate label scores against the true labels of texts.
 
     InputError is raised if shapes do not match, or no text has a label.
@@ -61,7 +55,7 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
     return measures
 
 
-def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+def micro_precision(rows: Array, times: Ints) -> Array:
     """Compute the micro-averaged average precision of label scores in each bootstrap sample of texts.
 
     Examples
@@ -83,7 +77,7 @@ def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDAr
     return found
 
 
-def micro_figure(truth: Array, scores: Array) -> Figure:
+def micro_figure(truth: AnyArray, scores: AnyArray) -> Figure:
     """Return the micro-averaged average precision as a metric with bootstrap confidence intervals over texts.
 
     Parameters are those of :func:`label_measures`.
@@ -98,7 +92,7 @@ def micro_figure(truth: Array, scores: Array) -> Figure:
     return Figure("micro-AP", rows, used=len(rows), total=len(rows), statistic=micro_precision)
 
 
-def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
+def best_threshold(truth: AnyArray, scores: AnyArray) -> tuple[float, float]:
     """Return the score threshold that maximizes the micro-averaged F1 score, and the F1 score at this threshold.
 
     Parameters are those of :func:`label_measures`.

@@ -12,22 +12,19 @@ and the measure is the area under the ROC curve, 1/2 by chance.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.completion import RULES
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
     from polyadic.embedding import Embedding
-
 
 BLOCK = 1 << 14  # number of runs scored at a time
 
@@ -51,7 +48,7 @@ class Multiwords:
     used: int
     total: int
     """Number of names with known words, of candidates with known words, and of all candidates."""
-    shares: dict[str, NDArray[np.float64]]
+    shares: dict[str, Array]
     """Share of the other runs that are ranked below each name, by rule; shape (names,)."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -110,7 +107,7 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
     return Multiwords(auc, best, int(name.sum()), len(known), len(every), shares)
 
 
-def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
+def _scores(embedding: Embedding, rows: Ints, rule: str) -> Array:
     embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     words = [vectors[column].astype(np.float64) for column in rows.T]

@@ -16,19 +16,15 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.embedding import unit_rows
+from polyadic.embedding import Embedding, unit_rows
 from polyadic.metrics.figures import Figure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from polyadic.embedding import Embedding
 
 COINCIDENT = 1e5  # similarity of three or more words that share one vector, where the formula would divide by zero
 MAX_SIMILARITY = 1e30  # keeps similarities within float32

@@ -19,21 +19,16 @@ Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1, f
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError
-from polyadic.embedding import unit_rows
+from polyadic.embedding import Embedding, unit_rows
 from polyadic.metrics.figures import Figure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from polyadic.embedding import Embedding
 
 RULES = ("product", "sum", "cosines", "intersection")
 BLOCK = 256  # number of phrases ranked at a time
@@ -60,7 +55,7 @@ class Phrases:
     used: int
     total: int
     """Number of cases whose title words, and a word of each list, are known; and of all cases."""
-    areas: dict[str, NDArray[np.float64]]
+    areas: dict[str, Array]
     """Selection and retrieval of each case, by rule; shape (used, 2)."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -109,12 +104,8 @@ def phrases(
     """
     every = list(cases)
     found = [[[embedding.find(word) for word in words] for words in case] for case in every]
-    places = [tuple(np.array([row for row in rows if row is not None], np.int64) for rows in case) for case in found]
-    usable = [
-        rows
-        for rows, case in zip(places, every, strict=True)
-        if len(rows[0]) == len(case.words) and all(map(len, rows))
-    ]
+    known = [[[row for row in rows if row is not None] for rows in case] for case in found if None not in case[0]]
+    usable = [tuple(np.array(rows, np.int64) for rows in case) for case in known if all(case)]
     if len(usable) < 2:
         raise InputError(
             f"at least 2 phrases must have all their words in the vocabulary of {len(embedding):,} words; got"
@@ -130,11 +121,11 @@ def phrases(
     return Phrases(selection, retrieval, best, len(usable), len(every), areas)
 
 
-Cases = list[tuple["NDArray[np.int64]", ...]]
+Cases = list[tuple[Ints, ...]]
 """Rows of the title words, of the own words, and of the words of other articles."""
 
 
-def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -> NDArray[np.float64]:
+def _areas(embedding: Embedding, cases: Cases, how: str | Array) -> Array:
     """Return the areas under the ROC curves for selection and retrieval of each test case; shape (n, 2)."""
     embedding = embedding.components if isinstance(how, str) and how == "product" else embedding
     areas = []
@@ -150,7 +141,7 @@ def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -
     return np.array(areas)
 
 
-def _alike(embedding: Embedding, titles: list[NDArray[np.int64]], rule: str) -> NDArray[np.float64]:
+def _alike(embedding: Embedding, titles: list[Ints], rule: str) -> Array:
     """Return the similarity of each title to every word of the vocabulary by a composition rule; shape (titles, V)."""
     if rule == "intersection":
         unit = embedding.unit
@@ -160,11 +151,11 @@ def _alike(embedding: Embedding, titles: list[NDArray[np.int64]], rule: str) -> 
     return _cosines(embedding, np.stack([u.prod(axis=0) if rule == "product" else u.sum(axis=0) for u in made]))
 
 
-def _cosines(embedding: Embedding, phrases: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cosines(embedding: Embedding, phrases: Array) -> Array:
     return np.asarray(unit_rows(phrases).astype(embedding.unit.dtype) @ embedding.unit.T)
 
 
-def _area(these: NDArray[np.float64], those: NDArray[np.float64]) -> float:
+def _area(these: Array, those: Array) -> float:
     """Return the share of pairs in which the element of the first array is larger; ties count half."""
     ranked = np.sort(those)
     below, up_to = np.searchsorted(ranked, these, "left"), np.searchsorted(ranked, these, "right")

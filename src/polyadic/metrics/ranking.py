@@ -19,17 +19,15 @@ curves.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.progress import bar
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-Scores = Callable[["NDArray[np.int64]", "NDArray[np.int64]"], "NDArray[Any]"]
+Scores = Callable[[Ints, Ints], AnyArray]
 """Function from known entities and relations of facts, of shape (b,), to scores of shape (b, entities)."""
 
 MEMORY = 16 << 20
@@ -42,14 +40,14 @@ CELL = 10  # bytes per candidate: a double-precision score, and comparisons with
 class Ranking(NamedTuple):
     """Filtered ranks of the true entities and relations of test facts, starting at 1; ties may give half-integers."""
 
-    objects: NDArray[np.float64]
-    subjects: NDArray[np.float64]
+    objects: Array
+    subjects: Array
     """Ranks of the hidden objects and subjects; empty if not requested; shape (test triples,)."""
-    relations: NDArray[np.float64]
+    relations: Array
     """Ranks of the relations, if requested; not included in the means below; shape (test triples,)."""
 
     @property
-    def ranks(self) -> NDArray[np.float64]:
+    def ranks(self) -> Array:
         """Ranks of objects, followed by ranks of subjects."""
         return np.concatenate([self.objects, self.subjects])
 
@@ -164,9 +162,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
     return PrecisionRecall(float(average_precision_score(y, s)), float(auc(recall, precision)))
 
 
-def _ranks(
-    scores: Scores, facts: NDArray[np.int64], known: NDArray[np.int64], *, sizes: tuple[int, int], memory: int
-) -> NDArray[np.float64]:
+def _ranks(scores: Scores, facts: Ints, known: Ints, *, sizes: tuple[int, int], memory: int) -> Array:
     """Return the filtered rank of the last element of each fact, given the first two elements."""
     firsts, candidates = sizes
     keys = np.unique((known[:, 1] * firsts + known[:, 0]) * candidates + known[:, 2])
@@ -181,9 +177,7 @@ def _ranks(
     return ranks
 
 
-def _block(
-    scored: NDArray[Any], hidden: NDArray[np.int64], query: NDArray[np.int64], keys: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _block(scored: AnyArray, hidden: Ints, query: Ints, keys: Ints) -> Array:
     """Return the filtered ranks of a block of facts, given the scores of all candidates."""
     size, candidates = scored.shape
     own = scored[np.arange(size), hidden]
@@ -201,7 +195,7 @@ def _block(
     return np.asarray(1 + above + level / 2, dtype=float)
 
 
-def _scored(scores: Scores, facts: NDArray[np.int64], candidates: int) -> NDArray[Any]:
+def _scored(scores: Scores, facts: Ints, candidates: int) -> AnyArray:
     values = np.asarray(scores(facts[:, 0], facts[:, 1]))
     if values.shape != (len(facts), candidates) or values.dtype.kind not in "fiu":
         raise InputError(
@@ -214,7 +208,7 @@ def _scored(scores: Scores, facts: NDArray[np.int64], candidates: int) -> NDArra
     return values
 
 
-def _checked(name: str, triples: ArrayLike, entities: int) -> NDArray[np.int64]:
+def _checked(name: str, triples: ArrayLike, entities: int) -> Ints:
     array = np.asarray(triples)
     if array.size == 0:
         return np.zeros((0, 3), np.int64)

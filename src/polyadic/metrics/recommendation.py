@@ -16,22 +16,20 @@ filtering.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 class RecommendationScores(NamedTuple):
     """Recall, NDCG and average precision of each row; NaN for rows without held-out columns."""
 
-    recall: NDArray[np.float64]
-    ndcg: NDArray[np.float64]
-    map: NDArray[np.float64]
+    recall: Array
+    ndcg: Array
+    map: Array
     """Recall, NDCG and average precision of each row; the mean of the last is MAP; shape (rows,)."""
 
 

@@ -13,26 +13,21 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.progress import bar
 from polyadic.metrics.analogies import BLOCK, KINDS, Question, answered, kind_of, known_questions, pair_figure, pairs_of
 from polyadic.metrics.sentiment import SHARES, check_shares, check_test, first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from polyadic.embedding import Embedding
     from polyadic.metrics.figures import Figure
-
-    Array = NDArray[np.float64]
-    Rows = NDArray[np.int64]
 
 PENALTIES = (math.inf, *(10.0 ** (k / 2) for k in range(4, -9, -1)))
 """Grid of penalties: infinity, then 100 to 0.0001 in steps of half a power of ten."""
@@ -45,7 +40,7 @@ class CoveredQuestions(NamedTuple):
 
     questions: list[Question]
     kinds: list[str]  # semantic or syntactic, of each
-    rows: Rows  # of their words in the vocabulary, (n, 4)
+    rows: Ints  # of their words in the vocabulary, (n, 4)
     repeated: int  # further copies of them
     totals: dict[str, int]  # all questions, known or not, by kind
 
@@ -67,9 +62,9 @@ class Recovery:
     """The covered questions, in the order of the columns of the arrays below."""
     fits: dict[float, list[RecoveryFit]]
     """Number of training questions and penalty of each run, by share of the training part."""
-    tested: NDArray[np.bool_] = field(repr=False)
+    tested: Mask = field(repr=False)
     """Whether each question was in the test part of each run; shape (runs, covered)."""
-    right: dict[float, NDArray[np.bool_]] = field(repr=False)
+    right: dict[float, Mask] = field(repr=False)
     """Whether it was answered correctly, by share; share 0 is the untrained 3CosAdd; shape (runs, covered)."""
 
     @property
@@ -142,7 +137,7 @@ class Recovery:
                 figures.append(pair_figure(name, asked, used=len(asked), total=self.asked.totals[kind]))
         return figures
 
-    def _of(self, kind: str) -> NDArray[np.bool_]:
+    def _of(self, kind: str) -> Mask:
         return np.array([k == kind for k in self.asked.kinds], dtype=bool)
 
 
@@ -260,7 +255,7 @@ def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size:
     )
 
 
-def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> tuple[Rows, Rows, Rows | None]:
+def _divide(pairs: Ints, split: str, test: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints | None]:
     """Split analogy questions at random into a shuffled training set and a test set; assign folds if split by pairs."""
     folds = None
     if split == "questions":
@@ -284,13 +279,13 @@ def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> t
     return training, testing, folds
 
 
-def _vectors(unit: NDArray[Any], rows: Rows) -> tuple[Array, Array, Array]:
+def _vectors(unit: AnyArray, rows: Ints) -> tuple[Array, Array, Array]:
     """Return the input vector ``x``, the 3CosAdd prediction and the answer vector of each question."""
     a, b, c, d = unit[rows.T].astype(np.float64)
     return np.hstack([-a, b, c]), b - a + c, d
 
 
-def _answer(unit: NDArray[Any], predictions: Array, rows: Rows, *, exclude: bool) -> NDArray[np.bool_]:
+def _answer(unit: AnyArray, predictions: Array, rows: Ints, *, exclude: bool) -> Mask:
     step = max(1, BLOCK // len(unit))
     blocks = [slice(at, at + step) for at in range(0, len(rows), step)]
     return np.concatenate(
@@ -326,7 +321,7 @@ def _ridge(X: Array, T: Array) -> _Ridge:
     return _Ridge(left, right, w, right.T @ T)
 
 
-def _train(X: Array, start: Array, answers: Array, folds: Rows | None, penalty: float | None) -> tuple[Array, float]:
+def _train(X: Array, start: Array, answers: Array, folds: Ints | None, penalty: float | None) -> tuple[Array, float]:
     """Fit a linear correction of 3CosAdd by ridge regression; return the correction and the penalty."""
     ridge = _ridge(X, answers - start)
     scale = float((X**2).sum()) / X.shape[1] or 1.0
@@ -355,7 +350,7 @@ def _leave_one_out(ridge: _Ridge, X: Array, start: Array, answers: Array, penalt
     return cosines
 
 
-def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalties: Sequence[float]) -> list[float]:
+def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Ints, penalties: Sequence[float]) -> list[float]:
     """Return the mean cosine of predictions and answers by penalty; a fold tests questions with both pairs in it."""
     cosines = np.zeros(len(penalties))
     for fold in range(FOLDS):

@@ -16,18 +16,16 @@ information retrieval performance measures efficiently in the presence of tied s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError, check_int
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import ArrayLike, NDArray
-
     from polyadic.core.query_groups import QueryGroups
 
 
@@ -103,7 +101,7 @@ def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]], *, k: int = 10) -
     return Reranked(lists, candidates, first, oracle, chance, reranked, tied, worst, moved, *figures)
 
 
-def _quality(groups: QueryGroups, scores: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+def _quality(groups: QueryGroups, scores: Array, k: int) -> Array:
     """Return NDCG and average precision of each list that has relevant candidates, shape (used lists, 2)."""
     at, sizes = groups.starts[:-1], np.diff(groups.starts)
     of = np.repeat(np.arange(len(groups)), sizes)

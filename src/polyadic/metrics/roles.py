@@ -15,16 +15,14 @@ Surdeanu et al. (2008), The CoNLL-2008 shared task on joint parsing of syntactic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 from polyadic.metrics.rows import KindCounts, check_same_number, count_rows, counts_by_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 class Framed(Protocol):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from polyadic.core.annotations import Ints
 from polyadic.core.errors import InputError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    Thing = TypeVar("Thing")
+Thing = TypeVar("Thing")
 
 
 class KindCounts(NamedTuple):
@@ -43,7 +40,7 @@ class KindCounts(NamedTuple):
         return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 0.0
 
 
-def count_rows(sentences: Iterable[Any], kind: type[Any], what: str = "") -> NDArray[np.int64]:
+def count_rows(sentences: Iterable[Any], kind: type[Any], what: str = "") -> Ints:
     """Return the counts of each sentence as a row; raise InputError if the first, named ``what``, are all zero."""
     rows = np.array(list(sentences), np.int64).reshape(-1, len(kind._fields))
     if what and not rows[:, 0].sum():

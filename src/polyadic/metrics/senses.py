@@ -31,23 +31,18 @@ Pradhan (2010), SemEval-2010 task 14: word sense induction and disambiguation.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints, Mask
 from polyadic.core.errors import InputError, check_int
 from polyadic.metrics.figures import BLOCK, Figure, ratio
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    Labels = Mapping[str, Mapping[str, float]]
-    Weights = NDArray[np.float64]
-
+Labels = Mapping[str, Mapping[str, float]]
 FOLDS = 5  # each is mapped by what the others say
 BINS = 10  # of weights, in the entropies of fuzzy NMI
 DIGITS = 12  # kept of mapped weights, so that rounding breaks no ties
@@ -150,14 +145,14 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
     return Senses(**values, answered=len(induced), total=len(gold), lemmas=scores)
 
 
-def harmonic_mean(rows: Weights, times: NDArray[np.int64]) -> Weights:
+def harmonic_mean(rows: Array, times: Ints) -> Array:
     """Compute the harmonic mean of the means of two columns in each bootstrap sample."""
     means = times @ rows / times.sum(axis=1, keepdims=True)
     total = means.sum(axis=1)
     return np.asarray(2 * means.prod(axis=1) / np.where(total > 0, total, 1))
 
 
-def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
+def remap(gold: Array, induced: Array, fold: Ints) -> Array:
     r"""Map the induced senses of each fold to gold senses with a mapping learned on the other folds.
 
     .. math:: R_i = \sum_t T_{it} M_t, \qquad M_{tg} = \frac{\sum_j T_{jt} G_{jg}}{\sum_{jg'} T_{jt} G_{jg'}}
@@ -173,13 +168,13 @@ def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
     return mapped.round(DIGITS)
 
 
-def jaccard(gold: Weights, answer: Weights) -> Weights:
+def jaccard(gold: Array, answer: Array) -> Array:
     """Compute the Jaccard index between the sets of gold and predicted senses of each instance."""
     ours, theirs = gold > 0, answer > 0
     return np.asarray((ours & theirs).sum(axis=1) / (ours | theirs).sum(axis=1))
 
 
-def tau(gold: Weights, answer: Weights) -> Weights:
+def tau(gold: Array, answer: Array) -> Array:
     r"""Compute a similarity based on positionally weighted Kendall's tau for each instance.
 
     .. math:: 1 - \frac{K(\sigma)}{\max K}, \quad
@@ -196,7 +191,7 @@ def tau(gold: Weights, answer: Weights) -> Weights:
     return np.asarray(different[which.ravel()])
 
 
-def wndcg(gold: Weights, answer: Weights, *, published: bool = False) -> Weights:
+def wndcg(gold: Array, answer: Array, *, published: bool = False) -> Array:
     r"""Compute the weighted normalized discounted cumulative gain for each instance.
 
     .. math:: \frac{1}{Z} \sum_k \frac{\min(g_k, a_k)}{\max(g_k, a_k)}\, \frac{2^{1 + g_k} - 1}{\log_2(1 + k)}, \qquad
@@ -216,7 +211,7 @@ def wndcg(gold: Weights, answer: Weights, *, published: bool = False) -> Weights
     return np.asarray(np.take_along_axis(gain, by_answer, axis=1) @ discount / (ideal @ discount))
 
 
-def fuzzy_nmi(gold: Weights, induced: Weights) -> float:
+def fuzzy_nmi(gold: Array, induced: Array) -> float:
     r"""Compute the normalized mutual information of overlapping clusters with graded membership.
 
     .. math:: \frac{H(G) - H(G \mid T) + H(T) - H(T \mid G)}{2 \max(H(G), H(T))}, \qquad
@@ -251,7 +246,7 @@ def fuzzy_nmi(gold: Weights, induced: Weights) -> float:
     return float(shared / (2 * largest)) if largest > 0 else 1.0
 
 
-def fuzzy_bcubed(gold: Weights, induced: Weights) -> tuple[float, float]:
+def fuzzy_bcubed(gold: Array, induced: Array) -> tuple[float, float]:
     r"""Compute B-cubed precision and recall of overlapping clusters with graded membership.
 
     .. math:: R = \frac1n \sum_i \operatorname*{mean}_{j \ne i,\ g_{ij} > 0} \frac{\min(g_{ij}, t_{ij})}{g_{ij}}, \quad
@@ -269,7 +264,7 @@ def fuzzy_bcubed(gold: Weights, induced: Weights) -> tuple[float, float]:
     return float(precision), float(recall)
 
 
-def paired_f(gold: Weights, induced: Weights) -> float:
+def paired_f(gold: Array, induced: Array) -> float:
     """Compute the F-score of pairs of instances with the same induced sense against pairs with the same gold sense.
 
     Instances without an induced sense share none; on ties the first of the heaviest senses counts. The value is 1 if
@@ -300,7 +295,7 @@ def _by_lemma(names: Iterable[str], lemmas: Mapping[str, str]) -> dict[str, list
     return dict(sorted(groups.items()))
 
 
-def _matrix(labels: Labels, names: list[str]) -> Weights:
+def _matrix(labels: Labels, names: list[str]) -> Array:
     columns = {sense: k for k, sense in enumerate(sorted({sense for name in names for sense in labels.get(name, ())}))}
     weights = np.zeros((len(names), len(columns)))
     for row, name in enumerate(names):
@@ -309,7 +304,7 @@ def _matrix(labels: Labels, names: list[str]) -> Weights:
     return weights
 
 
-def _lemma_scores(gold: Weights, induced: Weights, seed: int) -> LemmaScores:
+def _lemma_scores(gold: Array, induced: Array, seed: int) -> LemmaScores:
     from sklearn.metrics import v_measure_score
 
     n, answered = len(gold), induced.any(axis=1)
@@ -341,7 +336,7 @@ def _without_nan(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in fields.items()}
 
 
-def _tau(gold: Weights, answer: Weights) -> float:
+def _tau(gold: Array, answer: Array) -> float:
     senses = np.flatnonzero((gold > 0) | (answer > 0))[::-1]
     n = len(senses)
     if n == 1:
@@ -350,7 +345,7 @@ def _tau(gold: Weights, answer: Weights) -> float:
     by_gold, by_answer = (senses[np.argsort(-weights[senses], kind="stable")] for weights in (gold, answer))
     penalty = np.concatenate([[1.0], 1 + np.cumsum(1 - place[:-1] / len(gold))])
 
-    def distance(other: NDArray[np.int64]) -> float:
+    def distance(other: Ints) -> float:
         moved = place - other
         mean = np.divide(penalty - penalty[other], moved, out=np.ones(n), where=moved != 0)
         swapped = np.triu(other[:, None] > other, 1)
@@ -361,23 +356,23 @@ def _tau(gold: Weights, answer: Weights) -> float:
     return 1 - distance(ranks[by_gold]) / distance(place[::-1])
 
 
-def _in_bins(weights: Weights) -> Weights:
+def _in_bins(weights: Array) -> Array:
     """Return a one-hot encoding of the weight bin of each sense; bin bounds belong to the lower bin."""
     bounds = np.arange(1, BINS) / BINS
     return np.asarray(np.eye(BINS)[np.searchsorted(bounds, weights)].reshape(len(weights), -1))
 
 
-def _entropy(shares: Weights) -> Weights:
+def _entropy(shares: Array) -> Array:
     return np.asarray(-(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=-1))
 
 
-def _complements(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _complements(ours: Mask, theirs: Mask) -> Mask:
     a, b = (side.astype(np.float64) for side in (ours, theirs))
     both, a_only, b_only, none = (x.T @ y / len(a) for x, y in ((a, b), (a, 1 - b), (1 - a, b), (1 - a, 1 - b)))
     return np.asarray(_entropy(np.stack([both, none], -1)) < _entropy(np.stack([a_only, b_only], -1)))
 
 
-def _agreement(weights: Weights, start: int, stop: int) -> Weights:
+def _agreement(weights: Array, start: int, stop: int) -> Array:
     """Return the pairwise agreement of a range of instances with all instances, with 0 on the diagonal."""
     agree = np.zeros((stop - start, len(weights)))
     for column in weights.T:

@@ -7,20 +7,18 @@ training part.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints, Mask
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.progress import bar
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
     from polyadic.embedding import Embedding
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)  # shares of the training part, as in the paper
@@ -50,9 +48,9 @@ class Sentiment:
     """Number of training reviews, by share of the training part."""
     reviews: list[Review] = field(repr=False)
     """The reviews, in the order of the columns of the arrays below."""
-    tested: NDArray[np.bool_] = field(repr=False)
+    tested: Mask = field(repr=False)
     """Whether each review was in the test part of each run; shape (runs, reviews)."""
-    right: dict[float, NDArray[np.bool_]] = field(repr=False)
+    right: dict[float, Mask] = field(repr=False)
     """Whether it was classified correctly, by share; shape (runs, reviews)."""
 
     @property
@@ -184,9 +182,7 @@ def sentiment(
     )
 
 
-def document_vectors(
-    embedding: Embedding, texts: Iterable[str]
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+def document_vectors(embedding: Embedding, texts: Iterable[str]) -> tuple[Array, Ints, Ints]:
     """Sum the unit vectors of the known words in each text; texts are split at white space.
 
     Returns the sums, (n, R), in which repeated words count repeatedly, and the numbers of known words and of all words
@@ -229,14 +225,12 @@ def check_test(test: float) -> float:
     return float(test)
 
 
-def first(training: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+def first(training: Ints, share: float) -> Ints:
     """Return the first items of a training set, up to the given share, but at least one item."""
     return training[: max(1, round(share * len(training)))]
 
 
-def _divide(
-    truth: NDArray[np.bool_], test: float, shares: tuple[float, ...], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _divide(truth: Mask, test: float, shares: tuple[float, ...], rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Split the reviews at random into a training set in random order and a test set."""
     order = rng.permutation(len(truth))
     size = round(test * len(truth))

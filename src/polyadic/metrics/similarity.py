@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.embedding import unit_rows
+from polyadic.embedding import Embedding, unit_rows
 from polyadic.metrics.figures import Figure, rank_correlation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from polyadic.embedding import Embedding
 
 
 @dataclass(frozen=True)

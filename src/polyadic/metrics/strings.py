@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from polyadic.core.annotations import ArrayLike
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def string_perplexity(truth: ArrayLike, logs: ArrayLike) -> float:

@@ -19,24 +19,18 @@ completion. Dieng, Ruiz, Blei (2020), Topic modeling in embedding spaces, sectio
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import AnyArray, Array, ArrayLike, Ints
 from polyadic.core.errors import InputError, check_int, check_number
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Topic = Sequence[Hashable]
-
-    Array = NDArray[Any]
-
+Topic = Sequence[Hashable]
 EPSILON = 1e-12  # added to the share of windows with two words, as in the published measures
 WINDOWS = {"npmi": 10, "c_v": 110}  # window size in words of each measure, as published
 BLOCK = 1 << 22  # number of (word, window) incidences processed at a time
@@ -49,7 +43,7 @@ class Cooccurrences(NamedTuple):
     """
 
     rows: dict[Any, int]
-    together: NDArray[np.float64]
+    together: Array
     windows: int
 
 
@@ -69,7 +63,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
     check_int("window", window, low=1)
     index = {word: row for row, word in enumerate(dict.fromkeys(words))}
     together = np.zeros((len(index), len(index)))
-    spans: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
+    spans: list[tuple[Ints, Ints, Ints]] = []
     total, size = 0, 0
     for document in documents:
         hits = [(place, index[word]) for place, word in enumerate(document) if word in index]
@@ -95,7 +89,7 @@ def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
     return Cooccurrences({int(c): row for row, c in enumerate(chosen)}, (some.T @ some).toarray(), table.shape[0])
 
 
-def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
+def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> Array:
     """Compute the mean NPMI over all pairs of words of each topic, from -1 to 1; shape (topics,).
 
     ``topics`` are the top words of each topic, at least two, and ``occurrences`` counts of all of them in windows of
@@ -114,7 +108,7 @@ def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArr
     return np.array(means)
 
 
-def c_v_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
+def c_v_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> Array:
     """Compute the C_v coherence of each topic, the mean cosine of the words' NPMI vectors with the sum of all vectors.
 
     Parameters and errors are those of :func:`npmi_coherence`; the published window size is 110 words.
@@ -167,8 +161,8 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
 
 
 def surprise(
-    hidden: csr_array, mixtures: Array, words: Array, *, background: Array, background_share: float = 0.05
-) -> NDArray[np.float64]:
+    hidden: csr_array, mixtures: AnyArray, words: AnyArray, *, background: AnyArray, background_share: float = 0.05
+) -> Array:
     r"""Compute the negative log-likelihood :math:`-\log P` of the hidden words of each document, shape (documents,).
 
     .. math:: P(w|d) = (1 - \beta) \sum_z P(z|d) P(w|z) + \beta P(w)
@@ -219,7 +213,7 @@ def surprise(
 
 
 def completion_perplexity(
-    hidden: csr_array, mixtures: Array, words: Array, *, background: Array, background_share: float = 0.05
+    hidden: csr_array, mixtures: AnyArray, words: AnyArray, *, background: AnyArray, background_share: float = 0.05
 ) -> float:
     """Compute the perplexity of hidden words, the exponential of the mean negative log-likelihood per word.
 
@@ -229,7 +223,7 @@ def completion_perplexity(
     return float(np.exp(each.sum() / hidden.sum(dtype=float)))
 
 
-def stability(first: Array, second: Array) -> float:
+def stability(first: AnyArray, second: AnyArray) -> float:
     """Compute the mean cosine between the topics of two fits under the optimal one-to-one matching.
 
     ``first`` and ``second`` are the weights of words in the topics of both fits, of shape (rank, words).
@@ -246,7 +240,7 @@ def stability(first: Array, second: Array) -> float:
     return float(cosines[linear_sum_assignment(-cosines)].mean())
 
 
-def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
+def _npmi(topic: Topic, occurrences: Cooccurrences) -> Array:
     """Return the matrix of NPMI values of the words of a topic; the diagonal is 1."""
     if len(topic) < 2:
         raise InputError(f"coherence requires at least two words per topic; got {len(topic)}")

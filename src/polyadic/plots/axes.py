@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Iterator, Sequence
 from functools import cache
 from io import BytesIO
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import needing
 from polyadic.core.files import whole_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 ANGLES = np.pi * np.array([0, 1, 0.5, -0.5, 0.25, 0.75, -0.25, -0.75])
 SIZE = 8  # font size of labels in points
@@ -56,7 +53,7 @@ def save_figure(ax: Any, file: Path) -> None:
         ax.figure.savefig(draft, dpi=150)
 
 
-def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str]) -> int:
+def place(ax: Any, points: Array, texts: Sequence[str], colors: Sequence[str]) -> int:
     """Place labels at points without overlaps, and return the number of labels that do not fit.
 
     Distant labels are connected to their point by a line. Labels without room are left out, so pass important points
@@ -148,7 +145,7 @@ def _letters(file: str) -> set[str]:
         return set()
 
 
-def _half(ax: Any, text: str, families: Sequence[str]) -> NDArray[np.float64]:
+def _half(ax: Any, text: str, families: Sequence[str]) -> Array:
     """Return half the width and half the height of a rendered text in pixels."""
     note = ax.annotate(text, (0, 0), fontsize=SIZE, fontfamily=families)
     with without_glyph_warnings():
@@ -157,6 +154,6 @@ def _half(ax: Any, text: str, families: Sequence[str]) -> NDArray[np.float64]:
     return np.array([box.width, box.height]) / 2
 
 
-def _overlaps(box: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+def _overlaps(box: Array, others: Array) -> bool:
     """Return whether a box (left, bottom, right, top) overlaps any of the other boxes."""
     return bool(((box[:2] < others[:, 2:]) & (others[:, :2] < box[2:])).all(axis=1).any())

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.errors import InputError, check_number
 from polyadic.plots.axes import new_axes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 
 def objective(history: Sequence[float], *, ax: Any = None) -> Any:
@@ -87,7 +84,7 @@ def bars(series: Mapping[str, ArrayLike], groups: Sequence[str], *, ax: Any = No
     return ax
 
 
-def _points(series: Mapping[str, ArrayLike], size: int) -> dict[str, NDArray[np.float64]]:
+def _points(series: Mapping[str, ArrayLike], size: int) -> dict[str, Array]:
     """Return the values, lower bounds and upper bounds of each series as rows of an array."""
     points = {name: np.asarray(rows, float) for name, rows in series.items()}
     for name, rows in points.items():

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.plots.axes import new_axes, place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from polyadic.tables.correspondence import PrincipalAxes
 
 Side = Literal["rows", "columns"]
@@ -100,7 +98,7 @@ def biplot(
     return ax
 
 
-def _groups(model: PrincipalAxes, side: Side) -> dict[str, tuple[NDArray[Any], str]]:
+def _groups(model: PrincipalAxes, side: Side) -> dict[str, tuple[AnyArray, str]]:
     """Return the points and the color of each set: rows, columns, observations, or the categories of a variable."""
     points = np.arange(len(model.points(side).masses))
     levels = getattr(model, "levels_", None)  # of a multiple correspondence analysis
@@ -113,7 +111,7 @@ def _groups(model: PrincipalAxes, side: Side) -> dict[str, tuple[NDArray[Any], s
 
 
 def _draw(
-    ax: Any, at: NDArray[Any], *, arrows: bool, color: str, marker: str, label: str | None, alpha: float = 1.0
+    ax: Any, at: AnyArray, *, arrows: bool, color: str, marker: str, label: str | None, alpha: float = 1.0
 ) -> None:
     """Draw points, or arrows from the origin to the points."""
     if not arrows:

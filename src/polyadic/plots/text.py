@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import ArrayLike
 from polyadic.core.errors import InputError, check_int
-from polyadic.embedding import unit_rows
+from polyadic.embedding import Embedding, unit_rows
 from polyadic.plots.axes import new_axes, place
 from polyadic.sentences.words import known_words, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from polyadic.embedding import Embedding
     from polyadic.sentences.base import SentenceVectors
     from polyadic.sentences.convolutional import ConvolutionalSentences
     from polyadic.text.usage import Occurrences

@@ -15,21 +15,18 @@ import os
 import threading
 import time
 import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
 from polyadic.core.kernels.common import imap, in_window
 from polyadic.core.resources import deferred_interrupts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 MAX_WAITING = 2  # finished results that may wait for their turn, beside those being computed
 
@@ -38,15 +35,19 @@ class Sum(NamedTuple):
     """Scalar and arrays to be summed over parallel tasks; None stands for an array of zeros."""
 
     value: float
-    arrays: list[NDArray[Any] | None]
+    arrays: list[AnyArray | None]
 
 
 def added(left: Sum, right: Sum) -> Sum:
     """Add two :class:`Sum` objects, storing the result in the arrays of the left operand."""
-    arrays: list[NDArray[Any] | None] = []
+    arrays: list[AnyArray | None] = []
     for a, b in zip(left.arrays, right.arrays, strict=True):
         arrays.append(b if a is None else a if b is None else np.add(a, b, out=a))
     return Sum(left.value + right.value, arrays)
+
+
+Work = Callable[[Any, Any, int], Sum]
+"""Function of a part, of what is given to all parts, and of a number of threads."""
 
 
 class SumTree:
@@ -127,14 +128,7 @@ class Executor:
         both = zip(held, [None] * len(held) if own is None else own, strict=True)
         return [work(part, given, mine, self.threads) for part, mine in both]
 
-    def reduce(
-        self,
-        work: Callable[[Any, Any, int], Sum],
-        held: Any,
-        given: Any,
-        *,
-        callback: Callable[[], None] = lambda: None,
-    ) -> Sum:
+    def reduce(self, work: Work, held: Any, given: Any, *, callback: Callable[[], None] = lambda: None) -> Sum:
         """Sum ``work(part, given, threads)`` over all distributed partitions; ``callback`` is called once per part."""
         tree, inside = SumTree(), max(1, self.threads // len(held))
         for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
@@ -151,7 +145,7 @@ def cluster() -> Executor | None:
     return _CLUSTER.get()
 
 
-def spans(starts: NDArray[Any], number: int) -> list[slice]:
+def spans(starts: AnyArray, number: int) -> list[slice]:
     """Split items of cost ``starts[i + 1] - starts[i]`` into at most ``number`` consecutive slices of similar cost."""
     shares = np.linspace(0, starts[-1], number + 1)[1:-1]
     nearest = np.searchsorted((starts[1:] + starts[:-1]) / 2, shares).tolist()
@@ -213,9 +207,9 @@ def _end_with_parent() -> None:
 class RowBlock(NamedTuple):
     """Block of rows of a sparse matrix in CSR format, with several values per entry in the arrays ``listed``."""
 
-    starts: NDArray[Any]
-    columns: NDArray[Any]
-    listed: tuple[NDArray[Any], ...]
+    starts: AnyArray
+    columns: AnyArray
+    listed: tuple[AnyArray, ...]
 
 
 class RowBlocks:
@@ -227,7 +221,7 @@ class RowBlocks:
     def __init__(self, rows: RowBlock, columns: int, executor: Executor) -> None:
         self._spans, self._executor = spans(rows.starts, executor.size), executor
         blocks = [_block(rows, span) for span in self._spans]
-        self._needed: list[NDArray[Any]] | None = None
+        self._needed: list[AnyArray] | None = None
         if len(blocks) > 1:
             needed, renamed = zip(*(np.unique(block.columns, return_inverse=True) for block in blocks), strict=True)
             if sum(map(len, needed)) <= executor.copies * columns:
@@ -236,20 +230,13 @@ class RowBlocks:
         self._held = executor.hold(blocks)
 
     def map(
-        self,
-        work: Callable[..., NDArray[Any]],
-        V: NDArray[Any],
-        *,
-        given: Any = None,
-        before: NDArray[Any] | None = None,
-    ) -> NDArray[Any]:
+        self, work: Callable[..., AnyArray], V: AnyArray, *, given: Any = None, before: AnyArray | None = None
+    ) -> AnyArray:
         """Apply a function to each block and the matching rows of a matrix, and concatenate the results."""
-        own: list[Any] = [None if before is None else before[span] for span in self._spans]
-        if self._needed is None:
-            parts = self._executor.map(partial(_with_all, work), self._held, (V, given), own)
-        else:
-            own = [(V[needed], mine) for needed, mine in zip(self._needed, own, strict=True)]
-            parts = self._executor.map(partial(_with_its_own, work), self._held, given, own)
+        rows: list[Any] = [None] * len(self._spans) if self._needed is None else [V[needed] for needed in self._needed]
+        own = [(mine, None if before is None else before[at]) for mine, at in zip(rows, self._spans, strict=True)]
+        shared = V if self._needed is None else None, given
+        parts = self._executor.map(partial(_with_rows, work), self._held, shared, own)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -259,12 +246,6 @@ def _block(rows: RowBlock, span: slice) -> RowBlock:
     return RowBlock(starts - starts[0], rows.columns[some], tuple(array[some] for array in rows.listed))
 
 
-def _with_all(work: Callable[..., NDArray[Any]], block: RowBlock, given: Any, own: Any, threads: int) -> NDArray[Any]:
-    return work(block, *given, own, threads)
-
-
-def _with_its_own(
-    work: Callable[..., NDArray[Any]], block: RowBlock, given: Any, own: Any, threads: int
-) -> NDArray[Any]:
-    V, before = own
-    return work(block, V, given, before, threads)
+def _with_rows(work: Callable[..., AnyArray], block: RowBlock, shared: Any, own: Any, threads: int) -> AnyArray:
+    (V, given), (mine, before) = shared, own
+    return work(block, V if mine is None else mine, given, before, threads)

@@ -14,23 +14,20 @@ import json
 import logging
 import platform
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, needing
-from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, added, spans
+from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, Work, added, spans
 from polyadic.core.kernels.common import in_window
 from polyadic.core.resources import deferred_interrupts
 from polyadic.core.urls import states_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 MAX_ATTEMPTS = 4  # attempts at a sum, or at sending an item, when workers are lost
 CONNECT_TIMEOUT, JOIN_TIMEOUT = 10.0, 30.0
@@ -111,7 +108,7 @@ class Held(NamedTuple):
     parts: Sequence[Any]
     futures: list[Any]
     owners: list[str]
-    costs: NDArray[np.float64]
+    costs: Array
 
 
 class DaskExecutor(Executor):
@@ -175,6 +172,7 @@ class DaskExecutor(Executor):
         owned = [None] * len(held.parts) if own is None else [(mine,) for mine in own]
 
         def made() -> list[Any]:
+            self._repair(held)
             threads, copies = self._threads(), self._copies(given, held.owners)
             futures = [
                 self._submit(
@@ -184,30 +182,14 @@ class DaskExecutor(Executor):
             ]
             return [_own(self.take(future)) for future in futures]
 
-        return self._again(held, made)
+        return with_retries(made)
 
-    def reduce(
-        self,
-        work: Callable[[Any, Any, int], Sum],
-        held: Held,
-        given: Any,
-        *,
-        callback: Callable[[], None] = lambda: None,
-    ) -> Sum:
+    def reduce(self, work: Work, held: Held, given: Any, *, callback: Callable[[], None] = lambda: None) -> Sum:
         """Apply a function to each distributed partition and sum the results, even if workers are lost."""
-        total: Sum = self._again(held, lambda: self._total(work, held, given))
+        total: Sum = with_retries(lambda: self._total(work, held, given))
         for _ in held.parts:
             callback()
         return total
-
-    def _again(self, held: Held, make: Callable[[], Any]) -> Any:
-        """Run a computation on the distributed partitions, and repeat it if workers are lost."""
-
-        def attempt() -> Any:
-            self._repair(held)
-            return make()
-
-        return with_retries(attempt)
 
     def put(self, value: Any, where: list[str] | None = None) -> Any:
         """Send a value directly to a worker and return its future; raise WorkerLostError if the worker is lost."""
@@ -238,15 +220,15 @@ class DaskExecutor(Executor):
                 f"a task killed several workers, possibly because they ran out of memory: {error}"
             ) from None
 
-    def _total(self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any) -> Sum:
+    def _total(self, work: Work, held: Held, given: Any) -> Sum:
         """Sum the results within each worker, then across workers along a binary tree."""
+        self._repair(held)
         threads, copies = self._threads(), self._copies(given, held.owners)
         sums: dict[tuple[int, int], tuple[Any, str]] = {}
         for owner, first, last in _runs(held.owners):
             for low, high in nodes_within(len(held.parts), first, last):
                 arguments = (work, threads.get(owner, 1), copies[owner], *held.futures[low:high])
                 sums[low, high] = self._submit(_node, arguments, owner), owner
-
         total: Sum = self.take(self._node(sums, 0, len(held.parts))[0])
         return Sum(total.value, [_own(array) for array in total.arrays])
 
@@ -263,7 +245,7 @@ class DaskExecutor(Executor):
         first, *others = dict.fromkeys(owners)
         sent = [self.put(given, [first])]
         for k, owner in enumerate(others):
-            sent.append(self._submit(_as_it_is, (sent[k // 2],), owner))
+            sent.append(self._submit(lambda value: value, (sent[k // 2],), owner))  # which Dask copies there
         return dict(zip([first, *others], sent, strict=True))
 
     def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> Any:
@@ -271,17 +253,15 @@ class DaskExecutor(Executor):
 
     def _repair(self, held: Held) -> None:
         """Send the partitions of lost workers to the remaining workers."""
-        lost = [k for k, future in enumerate(held.futures) if future.status != "finished"]
         there = self.workers()
-        lost = sorted({*lost, *(k for k, owner in enumerate(held.owners) if owner not in there)})
-        if not lost:
-            return
-        heirs = self._owners(held.costs)
+        both = enumerate(zip(held.futures, held.owners, strict=True))
+        lost = [k for k, (future, owner) in both if future.status != "finished" or owner not in there]
+        heirs = self._owners(held.costs) if lost else []
         for k in lost:
             held.owners[k] = heirs[k]
             held.futures[k] = self.put(held.parts[k], [heirs[k]])
 
-    def _owners(self, costs: NDArray[np.float64]) -> list[str]:
+    def _owners(self, costs: Array) -> list[str]:
         """Assign consecutive partitions to workers by cost, and return the worker of each partition."""
         addresses = sorted(self.workers())
         runs = spans(np.concatenate([[0], np.cumsum(costs)]), len(addresses))
@@ -367,14 +347,9 @@ def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
             first = k
 
 
-def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
+def _node(work: Work, threads: int, given: Any, *parts: Any) -> Sum:
     """Compute the results of consecutive partitions, and return their sum."""
     return Executor(threads).reduce(work, parts, [_own(factor) for factor in given] if type(given) is list else given)
-
-
-def _as_it_is(value: Any) -> Any:
-    """Return the value unchanged, so that Dask copies it to the worker that runs this function."""
-    return value
 
 
 def _joined(left: Sum, right: Sum) -> Sum:
@@ -440,7 +415,5 @@ def _stamp(paths: Sequence[str]) -> str | None:
 def _versions() -> dict[str, str]:
     import importlib.metadata as installed
 
-    return {
-        "Python": platform.python_version(),
-        **{name: installed.version(name) for name in ("polyadic", "numpy", "numba")},
-    }
+    packages = {name: installed.version(name) for name in ("polyadic", "numpy", "numba")}
+    return {"Python": platform.python_version(), **packages}

@@ -5,17 +5,14 @@ from __future__ import annotations
 import contextlib
 import secrets
 import shutil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 
 class Spilled(NamedTuple):
@@ -23,7 +20,7 @@ class Spilled(NamedTuple):
 
     name: str
     kinds: tuple[tuple[str, tuple[int, ...]], ...]
-    sent: tuple[NDArray[Any], ...] | None = None
+    sent: tuple[AnyArray, ...] | None = None
 
 
 class SpillFile:
@@ -38,7 +35,7 @@ class SpillFile:
         self._folder.mkdir()
         (self._folder / self._sign).touch()
 
-    def leave(self, arrays: Sequence[NDArray[Any]]) -> Spilled:
+    def leave(self, arrays: Sequence[AnyArray]) -> Spilled:
         """Write arrays to the folder, or attach them to the returned record if the folder is not writable."""
         kinds = tuple((array.dtype.str, array.shape) for array in arrays)
         left = Spilled(secrets.token_hex(16), kinds)
@@ -60,7 +57,7 @@ class SpillFile:
             raise InputError(f"{path}, written by a worker, is missing or incomplete; check that the disk is not full")
         return left._replace(sent=None)
 
-    def read(self, left: Spilled) -> list[NDArray[Any]]:
+    def read(self, left: Spilled) -> list[AnyArray]:
         """Open the arrays of a record as memory maps."""
         path, offset, arrays = self._folder / left.name, 0, []
         for kind in left.kinds:
@@ -74,7 +71,7 @@ class SpillFile:
         """Delete the folder."""
         shutil.rmtree(self._folder)
 
-    def _write(self, left: Spilled, arrays: Sequence[NDArray[Any]]) -> None:
+    def _write(self, left: Spilled, arrays: Sequence[AnyArray]) -> None:
         with (self._folder / left.name).open("xb") as file:
             for array in arrays:
                 for row in [array] if array.flags.c_contiguous else array:

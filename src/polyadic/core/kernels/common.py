@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import DTypeLike, NDArray
+from polyadic.core.annotations import AnyArray, DTypeLike, Floats, Ints
 
 LINE = 64  # bytes of a cache line
 PARTS = 16  # number of parts of a sum, whatever the number of threads
@@ -22,14 +20,14 @@ MEAN_ROWS = 1 << 14  # rows averaged at once, which bounds the temporaries
 MAX_PART = 1 << 22  # maximum number of entries whose gradients are added in the precision of the factors
 
 
-def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
+def frozen(array: AnyArray, dtype: DTypeLike | None = None) -> AnyArray:
     """Return a read-only, contiguous view of an array, so that Numba compiles a single signature."""
     view = np.ascontiguousarray(array, dtype).view()
     view.flags.writeable = False
     return view
 
 
-def table(*layers: NDArray[Any]) -> NDArray[Any]:
+def table(*layers: AnyArray) -> AnyArray:
     """Interleave the rows of several matrices in one array that is aligned to cache lines.
 
     What a kernel uses together is then adjacent in memory: a gradient beside its row halves the time of an entry.
@@ -48,7 +46,7 @@ def table(*layers: NDArray[Any]) -> NDArray[Any]:
     return laid
 
 
-def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def checked(indices: AnyArray, offsets: Sequence[int] | None, rows: int) -> tuple[AnyArray, Ints]:
     """Return contiguous indices and offsets, after checking that they are within bounds."""
     if indices.ndim != 2:
         raise ValueError(f"indices must have two dimensions; got shape {indices.shape}")
@@ -119,15 +117,15 @@ def short_parts(n: int) -> int:
 
 
 def sum_of_parts(
-    work: Callable[[int, int, NDArray[Any]], float],
+    work: Callable[[int, int, AnyArray], float],
     n: int,
-    layers: Sequence[NDArray[Any]],
-    like: NDArray[Any],
+    layers: Sequence[AnyArray],
+    like: AnyArray,
     *,
     threads: int,
     parts: int | None = None,
-    spare: list[NDArray[Any]] | None = None,
-) -> tuple[float, NDArray[Any]]:
+    spare: list[AnyArray] | None = None,
+) -> tuple[float, AnyArray]:
     """Compute a loss and its gradient over chunks of entries in threads, and sum the results in order.
 
     ``work(first, last, T)`` returns a value and adds a gradient, of the shape and type of ``like``, to the last layer
@@ -140,7 +138,7 @@ def sum_of_parts(
     value, total = 0.0, np.empty(like.shape, like.dtype)
     spare = [] if spare is None else spare
 
-    def compute(k: int) -> tuple[float, NDArray[Any]]:
+    def compute(k: int) -> tuple[float, AnyArray]:
         try:
             T = spare.pop()
         except IndexError:
@@ -156,7 +154,7 @@ def sum_of_parts(
     return value, total
 
 
-def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.float32]:
+def mean_weights(w: Floats, s: AnyArray, T: int) -> Floats:
     r"""Return the weights averaged over the initial state and the states after each of ``T`` steps.
 
     With the final weights w and a sum s, the mean is :math:`w - s / (T + 1)`. The step at time t adds t times its
@@ -170,7 +168,7 @@ def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.
     return mean
 
 
-def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:
+def importances(given: AnyArray | None, rows: AnyArray) -> AnyArray:
     """Return validated importance weights, one per row; all weights are one if ``given`` is None."""
     q = frozen(np.ones(len(rows)) if given is None else given, rows.dtype)
     if q.shape != (len(rows),):

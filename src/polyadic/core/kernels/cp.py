@@ -18,37 +18,31 @@ permutations of the prefix is formed per fibre.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.kernels.common import checked, frozen, importances, in_spans, short_parts, sum_of_parts, table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
 
 
 def cp_squared(
-    indices: Array,
-    values: Array,
-    weights: Array | None,
-    U: Array,
+    indices: AnyArray,
+    values: AnyArray,
+    weights: AnyArray | None,
+    U: AnyArray,
     *,
     offsets: Sequence[int] | None = None,
     zero_weight: float,
-    importance: Array | None = None,
+    importance: AnyArray | None = None,
     scale: float,
     threads: int,
-    spare: list[Array] | None = None,
-) -> tuple[float, Array]:
+    spare: list[AnyArray] | None = None,
+) -> tuple[float, AnyArray]:
     r"""Compute the squared loss of a CP model over the observed entries, and the gradient of the loss.
 
     .. math:: \tfrac{s}{2} \sum_e w_e (x_e - m_e)^2 - z_e\, m_e^2, \qquad m_e = \sum_r \prod_d U_{o_d + e_d, r},
@@ -71,13 +65,13 @@ def cp_squared(
 
     loop = squared_triples if len(columns) == 3 else squared_fibres
 
-    def work(first: int, last: int, T: Array) -> float:
+    def work(first: int, last: int, T: AnyArray) -> float:
         return loop(columns, at, values, weights, z, q, s, T, first, last)
 
     return sum_of_parts(work, n, [U], U, threads=threads, parts=short_parts(n), spare=spare)
 
 
-def cp_predict(indices: Array, U: Array, *, offsets: Sequence[int] | None = None, threads: int) -> Array:
+def cp_predict(indices: AnyArray, U: AnyArray, *, offsets: Sequence[int] | None = None, threads: int) -> AnyArray:
     """Predict entries of a CP model: shapes (n, order), (rows, R) -> (n,); ``U`` may be a table of rows."""
     T = U if U.ndim == 3 else table(_matrix(U))
     columns, at = checked(indices, offsets, len(T))
@@ -88,14 +82,14 @@ def cp_predict(indices: Array, U: Array, *, offsets: Sequence[int] | None = None
 
 
 def cp_pullback(
-    indices: Array,
-    derivatives: Array,
-    U: Array,
+    indices: AnyArray,
+    derivatives: AnyArray,
+    U: AnyArray,
     *,
     offsets: Sequence[int] | None = None,
     threads: int,
-    spare: list[Array] | None = None,
-) -> Array:
+    spare: list[AnyArray] | None = None,
+) -> AnyArray:
     r"""Compute the gradient of a loss with respect to the factors from the derivative of each entry's loss.
 
     .. math:: \sum_e d_e\, \partial m_e / \partial U
@@ -106,14 +100,14 @@ def cp_pullback(
         raise ValueError(f"derivatives must have one element for each of {n} entries; got {len(derivatives)}")
     derivatives = frozen(derivatives, U.dtype)
 
-    def work(first: int, last: int, T: Array) -> float:
+    def work(first: int, last: int, T: AnyArray) -> float:
         pullback_fibres(columns, at, derivatives, T, first, last)
         return 0.0
 
     return sum_of_parts(work, n, [U], U, threads=threads, parts=short_parts(n), spare=spare)[1]
 
 
-def mttkrp(indices: Array, values: Array, factors: Sequence[Array], *, mode: int, threads: int) -> Array:
+def mttkrp(indices: AnyArray, values: AnyArray, factors: Sequence[AnyArray], *, mode: int, threads: int) -> AnyArray:
     r"""Compute the matricized tensor times Khatri-Rao product of a sparse tensor (Bader, Kolda 2007, section 5.2.4).
 
     .. math:: M_{i r} = \sum_{e:\, e_{\mathrm{mode}} = i} x_e \prod_{d \ne \mathrm{mode}} U^{(d)}_{e_d r}
@@ -128,7 +122,7 @@ def mttkrp(indices: Array, values: Array, factors: Sequence[Array], *, mode: int
     sizes = [0 if d == mode else len(u) for d, u in enumerate(factors)]
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
-    def work(first: int, last: int, M: Array) -> float:
+    def work(first: int, last: int, M: AnyArray) -> float:
         if mode == len(factors) - 1:
             _leaf_mode(columns, offsets, values, T, first, last, M)
         else:
@@ -138,7 +132,9 @@ def mttkrp(indices: Array, values: Array, factors: Sequence[Array], *, mode: int
     return sum_of_parts(work, columns.shape[1], [], factors[mode], threads=threads)[1]
 
 
-def mttkrp_symmetric(indices: Array, values: Array, factors: Sequence[Array], *, mode: int, threads: int) -> Array:
+def mttkrp_symmetric(
+    indices: AnyArray, values: AnyArray, factors: Sequence[AnyArray], *, mode: int, threads: int
+) -> AnyArray:
     r"""Compute the matricized tensor times Khatri-Rao product of a symmetric tensor without listing permutations.
 
     .. math:: M_{i r} = \sum_e x_e \sum_{p \in S_n:\, e_{p(\mathrm{mode})} = i} \prod_{d \ne \mathrm{mode}}
@@ -153,14 +149,14 @@ def mttkrp_symmetric(indices: Array, values: Array, factors: Sequence[Array], *,
     layers = [u for d, u in enumerate(factors) if d != mode]
     loop = _symmetric_triples if len(factors) == 3 else _symmetric_fibres
 
-    def work(first: int, last: int, T: Array) -> float:
+    def work(first: int, last: int, T: AnyArray) -> float:
         loop(columns, values, T, first, last)
         return 0.0
 
     return sum_of_parts(work, columns.shape[1], layers, factors[mode], threads=threads)[1]
 
 
-def _fitting(indices: Array, values: Array, factors: Sequence[Array], mode: int) -> tuple[Array, Array]:
+def _fitting(indices: AnyArray, values: AnyArray, factors: Sequence[AnyArray], mode: int) -> tuple[AnyArray, AnyArray]:
     """Validate indices, values and factors, because kernels do not check bounds; return contiguous arrays."""
     order = len(factors)
     if order < 2:
@@ -184,7 +180,7 @@ def _fitting(indices: Array, values: Array, factors: Sequence[Array], mode: int)
     return columns, frozen(values, factors[0].dtype)
 
 
-def _matrix(U: Array) -> Array:
+def _matrix(U: AnyArray) -> AnyArray:
     if U.ndim != 2:
         raise ValueError(f"U must have two dimensions; got shape {U.shape}")
     return U

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Floats
 from polyadic.core.kernels.common import frozen, in_spans
 from polyadic.core.kernels.nonnegative import check_products
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 
 
 def nonnegative_lasso(
-    G: Array, B: Array, A: NDArray[np.float32], *, l1: float, tol: float = 1e-4, sweeps: int = 100, threads: int
+    G: AnyArray, B: AnyArray, A: Floats, *, l1: float, tol: float = 1e-4, sweeps: int = 100, threads: int
 ) -> int:
     r"""Update the non-negative sparse codes of many rows for a fixed dictionary in place, by coordinate descent.
 
@@ -38,8 +32,8 @@ def nonnegative_lasso(
 
 
 def sparse_activations(
-    f: Array, G: Array, y: Array, *, which: NDArray[np.integer], l1: Array, tol: float, sweeps: int, threads: int
-) -> NDArray[np.float64]:
+    f: AnyArray, G: AnyArray, y: AnyArray, *, which: AnyArray, l1: AnyArray, tol: float, sweeps: int, threads: int
+) -> Array:
     r"""Compute convolutional sparse codes of many independent signals for fixed filters.
 
     .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
@@ -186,12 +180,11 @@ def _solve(g, w, c, l1, at, number, R, x):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _activations(f, G, which, y, l1, tol, sweeps, first, last, W):
-    """Numba kernel: compute convolutional sparse codes of a range of signals by coordinate descent.
+    """Numba kernel of :func:`sparse_activations`, from zero.
 
-    Minimizes ``|y - sum_l f_l * w_l|^2 / 2 + l1 |w|_1`` (circular convolutions), from zero. ``G``, (K, L, 2 n L), has
-    the first columns of ``F_l' F_j`` twice, with all ``l`` of a place adjacent. ``c`` holds the correlations of the
-    filters with the residual, so that activations that stay zero cost a comparison. Between passes over all, non-zero
-    activations are iterated until no sign changes, and are then solved for jointly.
+    ``G``, (K, L, 2 n L), has the first columns twice, with all filters of a place adjacent. ``c`` are the correlations
+    of the filters with the residual, so that activations that stay zero cost a comparison. Between passes over all,
+    non-zero activations are iterated until no sign changes, and are then solved for jointly.
     """
     _, L, m = f.shape
     n = y.shape[1]

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, DTypeLike, Floats
 from polyadic.core.kernels.common import frozen, in_spans
-from polyadic.core.kernels.rows import by_row
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
-
-    from polyadic.core.kernels.rows import RowEntries
-
-    Array = NDArray[Any]
+from polyadic.core.kernels.rows import RowEntries, by_row
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 UNROLLED = 4  # rows of the Gram matrix processed at once
 
 
 def hals(
-    G: Array, B: Array, A: NDArray[np.float32], *, l1: float = 0.0, signed: bool = False, passes: int = 1, threads: int
+    G: AnyArray, B: AnyArray, A: Floats, *, l1: float = 0.0, signed: bool = False, passes: int = 1, threads: int
 ) -> float:
     r"""Update a non-negative factor matrix in place by HALS; no step increases the objective.
 
@@ -41,7 +35,7 @@ def hals(
     return _summed(lambda a, b: _hals(G, B, *how, a, b, A), n, threads)
 
 
-def nnls_rows(G: Array, B: Array, A: NDArray[np.float32], *, threads: int) -> None:
+def nnls_rows(G: AnyArray, B: AnyArray, A: Floats, *, threads: int) -> None:
     r"""Solve non-negative least-squares problems exactly by block principal pivoting, in place.
 
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 \quad\text{with}\quad G = D D^\top, \; B = X D^\top
@@ -54,9 +48,7 @@ def nnls_rows(G: Array, B: Array, A: NDArray[np.float32], *, threads: int) -> No
     in_spans(lambda first, last: _nnls_rows(G, B, first, last, A), n, threads)
 
 
-def simplex_rows(
-    G: Array, B: Array, A: NDArray[np.float64], *, tol: float = 1e-9, steps: int = 10_000, threads: int
-) -> int:
+def simplex_rows(G: AnyArray, B: AnyArray, A: Array, *, tol: float = 1e-9, steps: int = 10_000, threads: int) -> int:
     r"""Minimize a least-squares loss over rows on the probability simplex, in place; no step increases the loss.
 
     .. math:: \min_{a \ge 0,\, a 1 = 1} \tfrac12 \|x - a D\|^2 \quad\text{with}\quad G = D D^\top, \; b = x D^\top
@@ -71,10 +63,10 @@ def simplex_rows(
 
 def nonnegative_rows(
     entries: RowEntries,
-    V: NDArray[np.float32],
-    U: NDArray[np.float32],
+    V: Floats,
+    U: Floats,
     *,
-    base: Array,
+    base: AnyArray,
     l1: float = 0.0,
     passes: int = 1,
     tol: float = 0.0,
@@ -103,10 +95,10 @@ def nonnegative_rows(
 
 def divergence_rows(
     entries: RowEntries,
-    V: NDArray[np.float32],
-    U: NDArray[np.float32],
+    V: Floats,
+    U: Floats,
     *,
-    base: Array,
+    base: AnyArray,
     beta: float,
     floor: float,
     l1: float = 0.0,
@@ -137,13 +129,7 @@ def divergence_rows(
 
 
 def expected_rows(
-    entries: RowEntries,
-    V: NDArray[np.float32],
-    U: NDArray[np.float32],
-    *,
-    floor: float,
-    measured: bool = True,
-    threads: int,
+    entries: RowEntries, V: Floats, U: Floats, *, floor: float, measured: bool = True, threads: int
 ) -> float:
     r"""Replace each row in place by the expected counts of the components (E-step of the EM algorithm).
 
@@ -162,14 +148,14 @@ def _summed(work: Any, n: int, threads: int) -> float:
     return float(sum(in_spans(work, n, threads)))
 
 
-def writeable(U: Array, kind: DTypeLike = np.float32) -> tuple[int, int]:
+def writeable(U: AnyArray, kind: DTypeLike = np.float32) -> tuple[int, int]:
     """Return the shape of the rows to update; raise ValueError unless a kernel can update them in place."""
     if U.ndim != 2 or U.dtype != kind or not U.flags.c_contiguous or not U.flags.writeable:
         raise ValueError(f"the rows to update must be a contiguous, writeable matrix of type {np.dtype(kind)}")
     return U.shape
 
 
-def check_products(G: Array, B: Array, A: Array, kind: DTypeLike = np.float32) -> tuple[int, int]:
+def check_products(G: AnyArray, B: AnyArray, A: AnyArray, kind: DTypeLike = np.float32) -> tuple[int, int]:
     """Return the shape (n, R) of the rows ``A``; raise ValueError unless G has shape (R, R) and B that of A."""
     n, rank = writeable(A, kind)
     if G.shape != (rank, rank) or B.shape != (n, rank):
@@ -177,7 +163,7 @@ def check_products(G: Array, B: Array, A: Array, kind: DTypeLike = np.float32) -
     return n, rank
 
 
-def _listed(entries: RowEntries, V: Array, U: Array) -> list[Array]:
+def _listed(entries: RowEntries, V: AnyArray, U: AnyArray) -> list[AnyArray]:
     """Check the shapes of entries and factors, and return contiguous arrays in single precision."""
     if len(entries.starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
         raise ValueError(f"U must have {len(entries.starts) - 1} rows, and columns like V; got {U.shape} and {V.shape}")
@@ -189,11 +175,7 @@ TOGETHER = 64  # rows improved at once, for vectorization over rows; the time ha
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _hals(G, B, l1, signed, passes, first, last, A):
-    """Numba kernel: HALS updates, one coordinate of many rows at a time.
-
-    Minimizes ``a G a' / 2 - b a' + l1 sum(abs(a))`` for rows of ``A``. ``a >= 0`` unless ``signed`` is 1; the length of
-    rows of ``G`` is a multiple of four. Returns the initial sum of ``b a'``.
-    """
+    """Numba kernel of :func:`hals`, one coordinate of many rows at a time; ``G`` is padded to a multiple of four."""
     rank = G.shape[0]
     a = np.zeros((rank, TOGETHER), A.dtype)
     b = np.zeros((rank, TOGETHER), A.dtype)
@@ -237,11 +219,7 @@ TOLERANCE, RIDGE = 1e-9, 1e-12
 
 @njit(cache=True, nogil=True)
 def _nnls_rows(G, B, first, last, A):
-    """Numba kernel: non-negative least squares of the rows of ``A`` by block principal pivoting.
-
-    ``free`` elements may be positive. All infeasible elements change sides at once; after three changes that do not
-    reduce their number, only the last one changes, which guarantees termination.
-    """
+    """Numba kernel of :func:`nnls_rows`; all infeasible elements change sides, or the last after three failures."""
     rank = G.shape[0]
     least = RIDGE * np.diag(G).max()
     L, x, order = np.empty((rank, rank)), np.empty(rank), np.empty(rank, np.int64)
@@ -280,7 +258,7 @@ def _nnls_rows(G, B, first, last, A):
                 fewest, tries = len(wrong), 3
             elif tries > 0:
                 tries -= 1
-            else:
+            else:  # guarantees termination
                 wrong = wrong[-1:]
             for k in wrong:
                 free[k] = not free[k]
@@ -405,10 +383,7 @@ CHUNK = 64  # entries whose shares are added in single precision
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
-    """Numba kernel: EM update of rows; return the initial negative log-likelihood if ``measured``.
-
-    Multiplies rows ``u`` by ``sum y v / m``, ``m = max(u v', floor)``; the negative log-likelihood is ``-sum y log m``.
-    """
+    """Numba kernel of :func:`expected_rows`: multiply rows ``u`` by ``sum y v / m``, ``m = max(u v', floor)``."""
     rank = V.shape[1]
     part, total = np.empty(rank, V.dtype), np.empty(rank, np.float64)
     value = 0.0
@@ -437,11 +412,7 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Numba kernel: least squares for rows on the simplex; return the number of rows that have not converged.
-
-    Minimizes ``a G a' / 2 - b a'`` on the simplex for rows of ``A``. Each step moves weight optimally from the largest
-    gradient of a positive element to the smallest gradient.
-    """
+    """Numba kernel of :func:`simplex_rows`: weight moves from the largest gradient where positive to the smallest."""
     rank = G.shape[0]
     slope = np.empty(rank, A.dtype)
     left = 0

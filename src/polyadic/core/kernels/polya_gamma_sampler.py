@@ -13,18 +13,15 @@ Polson, Scott, Windle (2013), Bayesian inference for logistic models using Polya
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import Array, ArrayLike
 from polyadic.core.kernels.common import frozen
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
-
-def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> Array:
     r"""Sample from the Pólya-Gamma distribution PG(1, m) for each element of ``m``.
 
     The mean is :math:`\tanh(m / 2) / (2 m)`; ``m`` has shape (n,).

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.kernels.common import frozen, in_threads
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PARTS = 8  # parts of the rows for each thread, for load balance
 MIN_WORK = 1 << 20  # multiplications that are worth a thread
 
 
-def sparse_product(
-    starts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], X: NDArray[Any], *, threads: int
-) -> NDArray[Any]:
+def sparse_product(starts: AnyArray, columns: AnyArray, values: AnyArray, X: AnyArray, *, threads: int) -> AnyArray:
     """Multiply a CSR matrix by a dense matrix; the result does not depend on the number of threads."""
     kind = np.result_type(values, X)
     n, work = len(starts) - 1, len(values) * X.shape[1]

@@ -10,19 +10,14 @@ where :math:`v_e` is a row of the other factor of a matrix, or the product of ro
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, DTypeLike
 from polyadic.core.kernels.common import frozen, in_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import DTypeLike, NDArray
-
-    Array = NDArray[Any]
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 MAX_PASSES, LASSO_TOL = 1000, 1e-9
@@ -37,29 +32,29 @@ class RowEntries(NamedTuple):
     shape (entries,), are the weights in the matrix and on the right side.
     """
 
-    starts: Array
-    columns: Array
-    c: Array
-    y: Array
+    starts: AnyArray
+    columns: AnyArray
+    c: AnyArray
+    y: AnyArray
 
 
 class RandomRows(NamedTuple):
     """Normal distribution of each row: means, shape (n, R), and covariances, shape (n, R, R)."""
 
-    mean: NDArray[np.float64]
-    covariance: NDArray[np.float64]
+    mean: Array
+    covariance: Array
 
 
 def posterior_rows(
     entries: RowEntries,
-    V: Array,
+    V: AnyArray,
     *,
-    precision: Array,
-    linear: Array | None = None,
-    noise: Array | None = None,
-    out: NDArray[np.float64] | None = None,
+    precision: AnyArray,
+    linear: AnyArray | None = None,
+    noise: AnyArray | None = None,
+    out: Array | None = None,
     threads: int,
-) -> NDArray[np.float64]:
+) -> Array:
     r"""Solve the normal equations of all rows, or sample each row from its normal posterior distribution.
 
     ``V`` (m, R) are the other factors, stacked, ``precision`` (R, R) is :math:`\Lambda`, ``linear`` (R,) is :math:`h`
@@ -79,7 +74,7 @@ def posterior_rows(
     return U
 
 
-def variational_rows(entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: Array, threads: int) -> None:
+def variational_rows(entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: AnyArray, threads: int) -> None:
     r"""Update the normal distribution of each row by variational inference, given the other factors.
 
     Uses the expectation of :math:`v_e v_e^\top` for independent rows of V.
@@ -95,7 +90,9 @@ def variational_rows(entries: RowEntries, V: RandomRows, out: RandomRows, *, pre
     _in_parts(lambda first, last: _variational_rows(*arrays, S, *prior, first, last, U, C), n, threads)
 
 
-def conjugate_rows(entries: RowEntries, V: Array, U: Array, *, precision: Array, steps: int, threads: int) -> None:
+def conjugate_rows(
+    entries: RowEntries, V: AnyArray, U: AnyArray, *, precision: AnyArray, steps: int, threads: int
+) -> None:
     r"""Update the rows of ``U`` in place by conjugate gradient steps on the normal equations.
 
     The equations are those of :func:`~polyadic.core.kernels.posterior_rows`. A step (Takács, Pilászy, Tikk 2011) costs
@@ -113,9 +110,7 @@ def conjugate_rows(entries: RowEntries, V: Array, U: Array, *, precision: Array,
     _in_parts(lambda first, last: _conjugate_rows(*arrays, steps, *ends, first, last, U), n, threads)
 
 
-def lasso_rows(
-    entries: RowEntries, V: Array, U: NDArray[np.float64], *, precision: Array, l1: Array, threads: int
-) -> None:
+def lasso_rows(entries: RowEntries, V: AnyArray, U: Array, *, precision: AnyArray, l1: AnyArray, threads: int) -> None:
     r"""Minimize a least-squares objective with an L1 penalty for each row of ``U`` in place, by coordinate descent.
 
     .. math:: \tfrac12 u_i^\top A_i u_i - b_i \cdot u_i + \sum_r \lambda_r |u_{ir}|
@@ -132,7 +127,7 @@ def lasso_rows(
     _in_parts(lambda first, last: _lasso_rows(*arrays, *given, MAX_PASSES, LASSO_TOL**2, first, last, U), n, threads)
 
 
-def row_moments(indices: Array, V: RandomRows, *, threads: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def row_moments(indices: AnyArray, V: RandomRows, *, threads: int) -> tuple[Array, Array]:
     r"""Return the mean and expected square of the predictions :math:`\sum_r \prod_k v_{kr}` for random rows of V."""
     at = frozen(indices, np.int32)
     if at.ndim != 2 or (at.size and not 0 <= at.min() <= at.max() < len(V.mean)):
@@ -154,14 +149,14 @@ def _in_parts(work: Callable[[int, int], int], n: int, threads: int) -> None:
         raise ValueError(f"the matrix of row {min(bad)} is not positive definite")
 
 
-def _check_out(array: Array, shape: tuple[int, ...]) -> None:
+def _check_out(array: AnyArray, shape: tuple[int, ...]) -> None:
     if array.shape != shape or array.dtype != np.float64 or not array.flags.c_contiguous:
         raise ValueError(
             f"the output must be contiguous float64 of shape {shape}; got {array.dtype} of shape {array.shape}"
         )
 
 
-def by_row(entries: RowEntries, V: Array, kind: DTypeLike) -> list[Array]:
+def by_row(entries: RowEntries, V: AnyArray, kind: DTypeLike) -> list[AnyArray]:
     """Validate the entries of each row, and return contiguous arrays of the entries and ``V``."""
     starts, columns, c, y = entries
     fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
@@ -172,7 +167,7 @@ def by_row(entries: RowEntries, V: Array, kind: DTypeLike) -> list[Array]:
     return [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(array, kind) for array in (c, y, V))]
 
 
-def _checked(entries: RowEntries, V: Array) -> tuple[list[Array], int, int]:
+def _checked(entries: RowEntries, V: AnyArray) -> tuple[list[AnyArray], int, int]:
     """Return validated double-precision arrays, the number of rows and the rank."""
     columns = entries.columns if entries.columns.ndim == 2 else entries.columns[:, None]
     return by_row(entries._replace(columns=columns), V, np.float64), len(entries.starts) - 1, V.shape[1]
@@ -255,10 +250,7 @@ def _solve(R, b, z, first):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
-    """Numba kernel: set rows of ``U`` to ``A^-1 b + R^-1 z``; return the first row whose ``A`` fails, or -1.
-
-    ``A = precision + sum c v v' = R' R``, ``b = linear + sum y v``, and ``z`` are rows of ``noise``, if any.
-    """
+    """Numba kernel of :func:`posterior_rows`, ``A^-1 b + R^-1 z``, ``A = R' R``; return the first that fails, or -1."""
     rank = V.shape[1]
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
     nothing = noise[:0, 0]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.kernels.common import frozen, in_spans
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class LinearExamples(NamedTuple):
@@ -20,28 +18,28 @@ class LinearExamples(NamedTuple):
     its score, and a weight of its loss.
     """
 
-    models: NDArray[Any]
-    starts: NDArray[Any]
-    columns: NDArray[Any]
-    data: NDArray[Any]
-    y: NDArray[Any]
-    offsets: NDArray[Any]
-    weights: NDArray[Any]
+    models: AnyArray
+    starts: AnyArray
+    columns: AnyArray
+    data: AnyArray
+    y: AnyArray
+    offsets: AnyArray
+    weights: AnyArray
 
 
 def saga_epoch(
     examples: LinearExamples,
-    W: NDArray[np.float64],
-    memory: NDArray[np.float64],
+    W: Array,
+    memory: Array,
     *,
     kind: int,
-    l2: NDArray[Any],
-    l1: NDArray[Any],
+    l2: AnyArray,
+    l1: AnyArray,
     sag: bool,
     shorter: float = 1.0,
     rng: np.random.Generator,
     threads: int,
-) -> NDArray[np.float64]:
+) -> Array:
     r"""Run one epoch of SAGA, or SAG, for each model, updating ``W`` and ``memory``; return the average gradients.
 
     A model :math:`w`, a row of ``W`` (P, d), minimizes the mean of :math:`\omega_e \ell(y_e, x_e \cdot w + o_e)` over

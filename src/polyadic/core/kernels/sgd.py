@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Ints32
 from polyadic.core.kernels.common import frozen, in_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 GROUPS = 8
@@ -24,14 +21,7 @@ MIN_WORK = 1 << 24  # numbers read by an epoch below which threads do not pay: t
 
 
 def sgd_cells(
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    values: NDArray[Any],
-    *,
-    U: NDArray[np.float64],
-    V: NDArray[np.float64],
-    step: float,
-    ridges: NDArray[Any],
+    rows: AnyArray, columns: AnyArray, values: AnyArray, *, U: Array, V: Array, step: float, ridges: AnyArray
 ) -> None:
     r"""Run SGD on the penalized squared loss :math:`\tfrac12 (x - m)^2`, updating ``U`` and ``V`` for each cell.
 
@@ -45,11 +35,11 @@ def sgd_cells(
 
 
 def sgd_pairs(
-    rows: NDArray[Any],
-    columns: NDArray[Any],
+    rows: AnyArray,
+    columns: AnyArray,
     *,
-    U: NDArray[Any],
-    V: NDArray[Any],
+    U: AnyArray,
+    V: AnyArray,
     negatives: int,
     step: float,
     ridge: float,
@@ -79,21 +69,21 @@ def sgd_pairs(
         at = listed.rows[block.cells], listed.columns[block.cells]
         _sgd_pairs(*at, block.columns, block.state, *how)
 
-    _in_blocks(work, listed, rng, _worthy(threads, len(rows) * (1 + negatives) * U.shape[1]))
+    _in_blocks(work, listed, rng, len(rows) * (1 + negatives) * U.shape[1], threads)
 
 
 def sgd_labels(
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    labels: NDArray[Any],
+    rows: AnyArray,
+    columns: AnyArray,
+    labels: AnyArray,
     *,
-    U: NDArray[Any],
-    V: NDArray[Any],
-    sums: Sequence[NDArray[Any]],
+    U: AnyArray,
+    V: AnyArray,
+    sums: Sequence[AnyArray],
     negatives: float,
     beside: bool,
     step: float,
-    ridges: Sequence[NDArray[Any]],
+    ridges: Sequence[AnyArray],
     rng: np.random.Generator,
     threads: int,
 ) -> None:
@@ -117,19 +107,19 @@ def sgd_labels(
         at = listed.rows[block.cells], listed.columns[block.cells], labels[block.cells]
         _sgd_labels(*at, block.rows, block.columns, block.state, *how)
 
-    _in_blocks(work, listed, rng, _worthy(threads, len(rows) * (1 + negatives) * U.shape[1]))
+    _in_blocks(work, listed, rng, len(rows) * (1 + negatives) * U.shape[1], threads)
 
 
 class _Listed(NamedTuple):
     """Observed cells sorted by row, then by column; row ``i`` has the cells ``starts[i]:starts[i + 1]``."""
 
-    rows: NDArray[np.int32]
-    columns: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    rows: Ints32
+    columns: Ints32
+    starts: Ints
     shape: tuple[int, int]
 
 
-def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArray[Any]) -> _Listed:
+def _listed(rows: AnyArray, columns: AnyArray, U: AnyArray, V: AnyArray) -> _Listed:
     """Check that the cells are sorted, and compute where each row starts."""
     _check([(rows, U), (columns, V)], len(rows))
     if not ((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))).all():
@@ -138,21 +128,20 @@ def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArr
     return _Listed(frozen(rows, np.int32), frozen(columns, np.int32), starts, (len(U), len(V)))
 
 
-def _worthy(threads: int, numbers: float) -> int:
-    return threads if numbers >= MIN_WORK else 1
-
-
 class CellBlock(NamedTuple):
     """Block of observed cells in random order, with the row group, the column group and a random seed."""
 
-    cells: NDArray[np.int64]
-    rows: NDArray[np.int32]
-    columns: NDArray[np.int32]
+    cells: Ints
+    rows: Ints32
+    columns: Ints32
     state: np.uint64
 
 
-def _in_blocks(work: Callable[[CellBlock], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
-    """Process all observed cells, in parallel over blocks that share neither a row nor a column."""
+def _in_blocks(
+    work: Callable[[CellBlock], None], listed: _Listed, rng: np.random.Generator, numbers: float, threads: int
+) -> None:
+    """Process all observed cells, which read some ``numbers``, in parallel over blocks that share no row or column."""
+    threads = threads if numbers >= MIN_WORK else 1
     for blocks in _strata(listed, rng):
         in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023 # finished before the next iteration
 
@@ -177,8 +166,8 @@ def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[CellBloc
 
 
 def absent_columns(
-    starts: NDArray[Any], columns: NDArray[Any], rows: NDArray[Any], *, number: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+    starts: AnyArray, columns: AnyArray, rows: AnyArray, *, number: int, rng: np.random.Generator
+) -> Ints:
     """Sample an unobserved column uniformly for each row; -1 if all columns of the row are observed.
 
     Row ``i`` lists ``columns[starts[i]:starts[i + 1]]``, ascending, of ``number`` columns.
@@ -196,7 +185,7 @@ def absent_columns(
     return _absent_columns(*arrays, number, frozen(rng.random(len(rows))))
 
 
-def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
+def _check(pairs: list[tuple[AnyArray, AnyArray]], n: int) -> None:
     """Validate indices and factors, because kernels do not check bounds."""
     for at, F in pairs:
         alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype

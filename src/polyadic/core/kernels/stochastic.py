@@ -8,20 +8,15 @@ are left as zeros for the next step. The padding of a row is zero and stays zero
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Ints, Mask
 from polyadic.core.kernels import cp
 from polyadic.core.kernels.common import checked, frozen, importances
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 
@@ -29,27 +24,27 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reor
 class RowPenalties(NamedTuple):
     """Penalties of the stacked factor matrix, with one value per row."""
 
-    ridge: Array
-    lasso: Array
-    bounded: NDArray[np.bool_]
+    ridge: AnyArray
+    lasso: AnyArray
+    bounded: Mask
 
 
 class Touched(NamedTuple):
     """Rows updated in an SGD step, and the fraction of an epoch's penalty to apply to each row."""
 
-    rows: NDArray[np.int64]
-    shares: Array
+    rows: Ints
+    shares: AnyArray
 
 
 def add_cp_squared(
-    indices: Array,
-    values: Array,
-    weights: Array,
-    T: Array,
+    indices: AnyArray,
+    values: AnyArray,
+    weights: AnyArray,
+    T: AnyArray,
     *,
     offsets: Sequence[int],
     zero_weight: float,
-    importance: Array | None = None,
+    importance: AnyArray | None = None,
     scale: float,
 ) -> float:
     """Return the loss of :func:`cp_squared`, and add the gradient to the second layer of a table of rows."""
@@ -65,7 +60,7 @@ def add_cp_squared(
     return loop(columns, at, x, w, z, q, s, _layers(T, 2), 0, n)
 
 
-def add_cp_pullback(indices: Array, derivatives: Array, T: Array, *, offsets: Sequence[int]) -> None:
+def add_cp_pullback(indices: AnyArray, derivatives: AnyArray, T: AnyArray, *, offsets: Sequence[int]) -> None:
     """Add the gradient of :func:`cp_pullback` to the second layer of a table of rows."""
     columns, at = checked(indices, offsets, len(T))
     if derivatives.shape != (columns.shape[1],):
@@ -73,9 +68,7 @@ def add_cp_pullback(indices: Array, derivatives: Array, T: Array, *, offsets: Se
     cp.pullback_fibres(columns, at, frozen(derivatives, T.dtype), _layers(T, 2), 0, columns.shape[1])
 
 
-def touch_rows(
-    indices: Array, offsets: Sequence[int], *, stamp: NDArray[np.int64], now: int, rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def touch_rows(indices: AnyArray, offsets: Sequence[int], *, stamp: Ints, now: int, rows: Ints) -> Ints:
     """Append the factor rows of the entries to ``rows``, except for rows already touched in the current step.
 
     ``stamp``, one number per row of U, holds the last step that touched it; ``now`` increases from step to step.
@@ -90,7 +83,7 @@ def touch_rows(
     return room[: _touch_rows(columns, at, stamp, now, room, len(rows))]
 
 
-def pull_rows(touched: Touched, ridge: Array, pull: Array, T: Array) -> None:
+def pull_rows(touched: Touched, ridge: AnyArray, pull: AnyArray, T: AnyArray) -> None:
     """Add the gradient of the penalties to the gradients of the touched rows, scaled by the share of each row.
 
     The gradient is ``ridge * U + pull``; ``pull`` may be empty.
@@ -104,10 +97,10 @@ def pull_rows(touched: Touched, ridge: Array, pull: Array, T: Array) -> None:
 def adam_rows(
     touched: Touched,
     penalties: RowPenalties,
-    T: Array,
-    seen: NDArray[np.int64],
+    T: AnyArray,
+    seen: Ints,
     *,
-    pace: Array,
+    pace: AnyArray,
     decays: tuple[float, float],
     eps: float,
 ) -> None:
@@ -126,7 +119,7 @@ def adam_rows(
     _adam_rows(*touched, *rules, pace, np.array(decays, T.dtype), kind(eps), _layers(T, 4), seen)
 
 
-def adagrad_rows(touched: Touched, penalties: RowPenalties, T: Array, *, pace: Array, eps: float) -> None:
+def adagrad_rows(touched: Touched, penalties: RowPenalties, T: AnyArray, *, pace: AnyArray, eps: float) -> None:
     r"""Update the touched rows with Adagrad and reset their gradients to zero.
 
     .. math:: a \leftarrow a + g^2, \quad u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{g}{\sqrt a + \epsilon}\Big)
@@ -138,7 +131,7 @@ def adagrad_rows(touched: Touched, penalties: RowPenalties, T: Array, *, pace: A
 
 
 def adagrad_whole_rows(
-    touched: Touched, penalties: RowPenalties, T: Array, total: Array, *, rank: int, pace: Array, eps: float
+    touched: Touched, penalties: RowPenalties, T: AnyArray, total: AnyArray, *, rank: int, pace: AnyArray, eps: float
 ) -> None:
     """Update the touched rows with Adagrad, using one sum of squared gradients per row.
 
@@ -150,9 +143,7 @@ def adagrad_whole_rows(
     _adagrad_whole_rows(*touched, *rules, pace, kind(eps), kind(rank), _layers(T, 2), total)
 
 
-def absent_cells(
-    indices: Array, starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def absent_cells(indices: AnyArray, starts: Ints, prefixes: Ints, leaves: Ints) -> Mask:
     """Return whether each cell is unobserved, given entries in lexicographic order.
 
     A cell has one of ``prefixes`` (p, order - 1) and one of its ``leaves`` (p, l); ``starts`` are the offsets of each
@@ -170,14 +161,14 @@ def absent_cells(
     return absent
 
 
-def _layers(T: Array, least: int) -> Array:
+def _layers(T: AnyArray, least: int) -> AnyArray:
     """Check that the table has enough layers, and is contiguous so that kernels can update it in place."""
     if T.ndim != 3 or T.shape[1] < least or not T.flags.c_contiguous:
         raise ValueError(f"the table must be contiguous and have at least {least} layers; got shape {T.shape}")
     return T
 
 
-def _check_rows(touched: Touched, T: Array, *columns: Array) -> None:
+def _check_rows(touched: Touched, T: AnyArray, *columns: AnyArray) -> None:
     rows, shares = touched
     if len(rows) != len(shares):
         raise ValueError(f"shares must have one element for each of {len(rows)} rows; got {len(shares)}")

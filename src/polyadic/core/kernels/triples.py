@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Floats, Ints
 from polyadic.core.kernels.common import frozen, in_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
 
 
 def softmax_rows(
-    S: NDArray[np.float32], *, starts: Array, answers: Array, weights: Array | None = None, threads: int = 1
+    S: Floats, *, starts: AnyArray, answers: AnyArray, weights: AnyArray | None = None, threads: int = 1
 ) -> float:
     r"""Replace scores in place by the gradient of the softmax cross-entropy, and return the total loss.
 
@@ -33,7 +27,7 @@ def softmax_rows(
 
 
 def logistic_rows(
-    S: NDArray[np.float32], *, starts: Array, answers: Array, weights: Array | None = None, threads: int = 1
+    S: Floats, *, starts: AnyArray, answers: AnyArray, weights: AnyArray | None = None, threads: int = 1
 ) -> float:
     r"""Replace scores in place by the gradient of the logistic loss, and return the total loss.
 
@@ -42,16 +36,7 @@ def logistic_rows(
     return _rows(_logistic_rows, S, np.ones(S.shape[1]) if weights is None else weights, starts, answers, threads)
 
 
-def adagrad_step(
-    X: NDArray[np.float32],
-    H: NDArray[np.float32],
-    G: NDArray[np.float32],
-    *,
-    rows: Array,
-    step: float,
-    eps: float,
-    threads: int = 1,
-) -> None:
+def adagrad_step(X: Floats, H: Floats, G: Floats, *, rows: AnyArray, step: float, eps: float, threads: int = 1) -> None:
     r"""Update ``X[rows]`` with Adagrad, :math:`x \leftarrow x - \eta\, g / (\sqrt{h} + \epsilon)`.
 
     First adds :math:`g^2` to ``H[rows]``. ``X`` and ``H`` are (n, d), ``G`` is (m, d); ``rows``, shape (m,), are
@@ -66,7 +51,7 @@ def adagrad_step(
     in_spans(work, len(rows), threads)
 
 
-def add_rows(index: Array, rows: Array, out: Array) -> None:
+def add_rows(index: AnyArray, rows: AnyArray, out: AnyArray) -> None:
     """Add ``rows[i]`` to ``out[index[i]]`` in place for each i, also for repeated indices."""
     if rows.shape != (len(index), out.shape[1]):
         raise ValueError(f"rows must have shape {len(index), out.shape[1]}, one row per index; got {rows.shape}")
@@ -74,14 +59,14 @@ def add_rows(index: Array, rows: Array, out: Array) -> None:
     _add_rows(frozen(index, np.int64), frozen(rows, out.dtype), out)
 
 
-def summed_rows(index: Array, rows: Array, size: int) -> Array:
+def summed_rows(index: AnyArray, rows: AnyArray, size: int) -> AnyArray:
     """Sum the rows that have the same index, and return an array of ``size`` rows."""
     total = np.zeros((size, rows.shape[1]), rows.dtype)
     add_rows(index, rows, total)
     return total
 
 
-def best_of_rows(scores: Array, n: int) -> tuple[NDArray[np.int64], Array]:
+def best_of_rows(scores: AnyArray, n: int) -> tuple[Ints, AnyArray]:
     """Return the indices and values of the n largest elements of each row, in descending order."""
     if not 1 <= n <= scores.shape[1]:
         raise ValueError(f"n must be from 1 to the number of columns, {scores.shape[1]}; got {n}")
@@ -91,7 +76,7 @@ def best_of_rows(scores: Array, n: int) -> tuple[NDArray[np.int64], Array]:
 
 
 def _rows(
-    loop: Callable[..., float], S: NDArray[np.float32], columns: Array, starts: Array, answers: Array, threads: int
+    loop: Callable[..., float], S: Floats, columns: AnyArray, starts: AnyArray, answers: AnyArray, threads: int
 ) -> float:
     if S.dtype != np.float32 or not S.flags.c_contiguous or columns.shape != (S.shape[1],):
         raise ValueError(f"S must be a contiguous float32 array with one weight per column; got shape {S.shape}")
@@ -102,7 +87,7 @@ def _rows(
     return sum(in_spans(partial(loop, S, *arrays), len(S), threads))
 
 
-def _inside(index: Array, size: int) -> None:
+def _inside(index: AnyArray, size: int) -> None:
     if len(index) and not 0 <= index.min() <= index.max() < size:
         raise ValueError(f"indices must be from 0 to {size - 1}; got {index.min()} to {index.max()}")
 
@@ -110,16 +95,8 @@ def _inside(index: Array, size: int) -> None:
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 ORDERED = FAST | {"nnan"}  # for maxima, which are vectorized only then; NaN is detected in the sum of the losses
 
-LOG2E = np.float32(1.4426950408889634)
-LOWEST = np.float32(-126)
-ROUND = np.float32(0.5)
-C0 = np.float32(1.0)
-C1 = np.float32(0.6931471805599453)
-C2 = np.float32(0.2402265069591007)
-C3 = np.float32(0.05550410866482158)
-C4 = np.float32(0.009618129107628477)
-C5 = np.float32(0.0013333558146428443)
-C6 = np.float32(0.00015403530393381608)
+LOG2E, LOWEST, ROUND = np.float32(1 / math.log(2)), np.float32(-126), np.float32(0.5)
+C0, C1, C2, C3, C4, C5, C6 = (np.float32(math.log(2) ** k / math.factorial(k)) for k in range(7))  # of ``2^x``
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
@@ -132,12 +109,7 @@ def _exponential(x):
     y = max(x * LOG2E, LOWEST)
     whole = np.floor(y + ROUND)
     rest = y - whole
-    p = C6 * rest + C5
-    p = p * rest + C4
-    p = p * rest + C3
-    p = p * rest + C2
-    p = p * rest + C1
-    p = p * rest + C0
+    p = (((((C6 * rest + C5) * rest + C4) * rest + C3) * rest + C2) * rest + C1) * rest + C0
     bits = (np.int32(whole) + np.int32(127)) << np.int32(23)
     return p * np.int32(bits).view(np.float32)
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core import kernels, resources
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
-from polyadic.core.executor import RowBlock, RowBlocks, get_executor
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from polyadic.core.executor import Executor
+from polyadic.core.executor import Executor, RowBlock, RowBlocks, get_executor
 
 
 def distribute(A: Any) -> Any:
@@ -34,7 +30,7 @@ class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no ty
         self._blocks = RowBlocks(RowBlock(rows.indptr, rows.indices, (rows.data,)), rows.shape[1], executor)
         self._turned: DistributedMatrix | None = None
 
-    def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
+    def _matmat(self, X: AnyArray) -> AnyArray:
         return self._blocks.map(_product, X)
 
     def _transpose(self) -> DistributedMatrix:
@@ -45,7 +41,7 @@ class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no ty
     _adjoint = _transpose
 
 
-def _product(block: RowBlock, X: NDArray[Any], given: None, before: None, threads: int) -> NDArray[Any]:
+def _product(block: RowBlock, X: AnyArray, given: None, before: None, threads: int) -> AnyArray:
     """Multiply a block of rows by a matrix."""
     del given, before
     (values,) = block.listed
@@ -58,16 +54,16 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
     Shapes (m, n), (m, k) and (n, k); ``S`` is sparse or dense.
     """
 
-    def __init__(self, S: Any, L: NDArray[Any], M: NDArray[Any]) -> None:
+    def __init__(self, S: Any, L: AnyArray, M: AnyArray) -> None:
         if L.shape != (S.shape[0], M.shape[1]) or M.shape != (S.shape[1], L.shape[1]):
             raise InputError(f"the shapes of S, L and M in S + L M' must match; got {S.shape}, {L.shape} and {M.shape}")
         super().__init__(S.dtype, S.shape)
         self.S, self.L, self.M = distribute(S), L.astype(S.dtype), M.astype(S.dtype)
 
-    def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
+    def _matmat(self, X: AnyArray) -> AnyArray:
         return np.asarray(self.S @ X + self.L @ (self.M.T @ X))
 
-    def _rmatmat(self, X: NDArray[Any]) -> NDArray[Any]:
+    def _rmatmat(self, X: AnyArray) -> AnyArray:
         return np.asarray(self.S.T @ X + self.M @ (self.L.T @ X))
 
     def _transpose(self) -> SparsePlusLowRank:
@@ -75,12 +71,12 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
 
     _adjoint = _transpose
 
-    def toarray(self) -> NDArray[Any]:
+    def toarray(self) -> AnyArray:
         """Return the dense matrix."""
         return np.asarray(self @ np.eye(self.shape[1], dtype=self.dtype))
 
 
-def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
+def symmetric_matrix(indices: AnyArray, values: AnyArray, size: int) -> Any:
     """Build a symmetric sparse matrix from distinct index pairs, shape (n, 2), and values, shape (n,)."""
     i, j = indices.T
     x = values if values.dtype == np.float32 else values.astype(float)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.linalg.sparse import SparsePlusLowRank
 from polyadic.core.linalg.truncated import Gram, finite, one_thread
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 DENSE_SIZE = 200
 """Smaller side up to which a matrix is decomposed densely: 200 x 400 takes 10 ms, as long as a few products."""

@@ -5,19 +5,14 @@ from __future__ import annotations
 import contextlib
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
 from polyadic.core.linalg.sparse import distribute
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
 
 BLOCK = 32  # vectors multiplied at once: one reading of a sparse matrix serves all, but more would delay convergence
 
@@ -36,7 +31,9 @@ matrices took 4.5 to 5.
 MAX_RESTARTS = 30  # maximum number of restarts
 
 
-def truncated_eigh(operator: Any, rank: int, *, tol: float = 1e-2, seed: int | None = None) -> tuple[Array, Array]:
+def truncated_eigh(
+    operator: Any, rank: int, *, tol: float = 1e-2, seed: int | None = None
+) -> tuple[AnyArray, AnyArray]:
     r"""Compute the ``rank`` eigenpairs of largest magnitude, :math:`A \approx V \mathrm{diag}(w) V^\top`.
 
     Block Lanczos with full orthogonalization and thick restarts (Wu and Simon 2000, here for blocks), until residuals
@@ -64,7 +61,7 @@ def truncated_eigh(operator: Any, rank: int, *, tol: float = 1e-2, seed: int | N
     return w, V
 
 
-def _lanczos(operator: Any, rank: int, size: int, *, tol: float, rng: np.random.Generator) -> tuple[Array, Array]:
+def _lanczos(operator: Any, rank: int, size: int, *, tol: float, rng: np.random.Generator) -> tuple[AnyArray, AnyArray]:
     """Compute leading eigenpairs of a large symmetric operator by block Lanczos; ``size`` is the size of the basis."""
     n, kind = operator.shape[0], np.dtype(operator.dtype)
     Q = np.empty((size + BLOCK, n), kind)  # rows are the basis and the next block
@@ -102,14 +99,14 @@ def _lanczos(operator: Any, rank: int, size: int, *, tol: float, rng: np.random.
     return w[:rank], np.ascontiguousarray((Z[:, :rank].T.astype(kind) @ Q[:filled]).T)
 
 
-def finite(A: Array) -> Array:
+def finite(A: AnyArray) -> AnyArray:
     """Return the array unchanged; raise InputError if it contains infinity or NaN."""
     if not np.isfinite(A).all():
         raise InputError("products with the matrix are not finite; divide the matrix by its largest element")
     return A
 
 
-def _orthogonalize(Y: Array, Q: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+def _orthogonalize(Y: AnyArray, Q: AnyArray, rng: np.random.Generator) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Orthonormalize the rows of ``Y`` against the rows of ``Q`` and each other.
 
     Returns ``rest``, ``H`` and ``R`` with ``Y = H Q + R' rest`` and ``rest`` orthonormal and orthogonal to the rows of
@@ -148,7 +145,7 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-def _largest(A: Array, rank: int) -> tuple[Array, Array]:
+def _largest(A: AnyArray, rank: int) -> tuple[AnyArray, AnyArray]:
     """Return the ``rank`` eigenpairs of largest magnitude of a dense symmetric matrix, given its lower triangle."""
     with one_thread():
         w, V = np.linalg.eigh(A, UPLO="L")
@@ -163,7 +160,7 @@ POWERS = 5  # power iterations of A'A
 
 def truncated_svd(
     operator: Any, rank: int, *, method: SVDMethod = "lanczos", tol: float = 1e-2, seed: int | None = None
-) -> tuple[Array, Array, Array]:
+) -> tuple[AnyArray, AnyArray, AnyArray]:
     r"""Compute the ``rank`` largest singular values and vectors, :math:`A \approx U \mathrm{diag}(s) V^\top`.
 
     Block Lanczos on the smaller of :math:`A^\top A` and :math:`A A^\top`, with ``tol`` for squared singular values, or
@@ -180,7 +177,7 @@ def truncated_svd(
     operator = distribute(operator)
     wide = operator.shape[0] < operator.shape[1]
     A = operator.T if wide else operator  # V has the smaller side
-    V: Array
+    V: AnyArray
     if small <= 4 * rank + 5 * BLOCK:
         V = np.eye(small, dtype=operator.dtype)
     elif method == "lanczos":
@@ -198,7 +195,7 @@ def truncated_svd(
     return U * signs, s, V * signs
 
 
-def leading_svd(A: Any, rank: int, *, tol: float = 1e-2) -> tuple[Array, Array, Array]:
+def leading_svd(A: Any, rank: int, *, tol: float = 1e-2) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Compute the ``rank`` largest singular values and vectors of a sparse matrix, or all if there are not more."""
     if rank < min(A.shape):
         return truncated_svd(A, rank, tol=tol, seed=0)
@@ -213,5 +210,5 @@ class Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
         super().__init__(A.dtype, (A.shape[1], A.shape[1]))
         self._A, self._turned = A, A.T
 
-    def _matmat(self, X: Array) -> Array:
+    def _matmat(self, X: AnyArray) -> AnyArray:
         return np.asarray(self._turned @ (self._A @ X))

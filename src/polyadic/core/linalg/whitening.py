@@ -12,19 +12,15 @@ Anandkumar, Ge, Hsu, Kakade, Telgarsky (2014), Tensor decompositions for learnin
 from __future__ import annotations
 
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import eye_array
 from scipy.sparse.linalg import aslinearoperator
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg.truncated import truncated_eigh
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 MIN_EIGENVALUE = 1e-10  # relative size below which an eigenvalue is a rounding error
 BLOCK = 1 << 22  # elements of the largest temporary array

@@ -12,15 +12,16 @@ Kingma, Ba (2015), Adam: a method for stochastic optimization, algorithm 1. arXi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.core import kernels
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, check_number
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.kernels import RowPenalties, Touched
 
 EPS = 1e-12  # keeps the first step of an element with zero gradient finite; far below any relevant gradient
 
@@ -40,25 +41,25 @@ class Adam:
             if check_number("decays", decay) >= 1:
                 raise InputError(f"decays must be less than 1; got {self.decays}", "decays")
 
-    def start(self, T: NDArray[Any]) -> NDArray[Any]:
+    def start(self, T: AnyArray) -> AnyArray:
         """Return the initial optimizer state, a step count of zero for each row."""
         return np.zeros(len(T), np.int64)
 
     def move(
         self,
-        touched: kernels.Touched,
-        penalties: kernels.RowPenalties,
-        T: NDArray[Any],
-        state: NDArray[Any],
+        touched: Touched,
+        penalties: RowPenalties,
+        T: AnyArray,
+        state: AnyArray,
         *,
-        pace: NDArray[Any],
+        pace: AnyArray,
         rank: int,  # noqa: ARG002 # of all rules
     ) -> None:
         """Update the touched rows of ``T`` from their gradients, and set the gradients to zero."""
         pace = pace * T.dtype.type(self.learning_rate)
         kernels.adam_rows(touched, penalties, T, state, pace=pace, decays=self.decays, eps=EPS)
 
-    def forget(self, T: NDArray[Any]) -> None:
+    def forget(self, T: AnyArray) -> None:
         """Reset the momentum to zero, but keep the running mean of squared gradients."""
         T[:, 2] = 0
 
@@ -81,19 +82,12 @@ class Adagrad:
         """Number of layers that the optimizer state needs in the table of factors."""
         return 0 if self.whole_rows else 1
 
-    def start(self, T: NDArray[Any]) -> NDArray[Any]:
+    def start(self, T: AnyArray) -> AnyArray:
         """Return the initial optimizer state, a sum of zero for each row."""
         return np.zeros(len(T), T.dtype)
 
     def move(
-        self,
-        touched: kernels.Touched,
-        penalties: kernels.RowPenalties,
-        T: NDArray[Any],
-        state: NDArray[Any],
-        *,
-        pace: NDArray[Any],
-        rank: int,
+        self, touched: Touched, penalties: RowPenalties, T: AnyArray, state: AnyArray, *, pace: AnyArray, rank: int
     ) -> None:
         """Update the touched rows of ``T`` from their gradients, and set the gradients to zero."""
         pace = pace * T.dtype.type(self.learning_rate)
@@ -102,7 +96,7 @@ class Adagrad:
         else:
             kernels.adagrad_rows(touched, penalties, T, pace=pace, eps=EPS)
 
-    def forget(self, T: NDArray[Any]) -> None:
+    def forget(self, T: AnyArray) -> None:
         """Do nothing, because Adagrad has no momentum."""
 
 

@@ -16,24 +16,20 @@ matrix completion.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.errors import check_number
 from polyadic.core.linalg.spectral import Spectral, top_singular_pair, zero
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from polyadic.core.solvers.smooth import Smooth
     from polyadic.core.solvers.trace_norm import Pattern
-
-    Array = NDArray[np.float64]
 
 CORRECTIONS = 10  # projected steps per iteration; on film ratings, three and ten times as many saved no iteration
 FIRST_TOL = 0.1  # residual of the first top pair; that of iteration k is 1 / (k + 1) of it
@@ -146,7 +142,7 @@ def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
     return Spectral(U @ P[:, kept], s[kept], V @ Qt[kept].T)
 
 
-def onto_simplex(s: NDArray[Any], total: float) -> Array:
+def onto_simplex(s: AnyArray, total: float) -> Array:
     """Project a vector, sorted in descending order, onto the simplex of non-negative vectors with a given sum."""
     excess = (np.cumsum(s) - total) / np.arange(1, len(s) + 1)
     return np.asarray(np.maximum(s - excess[np.flatnonzero(s > excess)[-1]], 0))

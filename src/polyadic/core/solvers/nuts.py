@@ -16,21 +16,16 @@ and the stopping rule with the sum of momenta. arXiv:1701.02434
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Density = Callable[[Array], tuple[float, Array]]
-
+Density = Callable[[Array], tuple[float, Array]]
 MAX_ENERGY = 1000.0  # error of the energy above which a path has diverged
 FIRST, LAST, WINDOW = 75, 50, 25
 """Transitions of the warm-up, as in Stan, that adapt the step size only: at its start and at its end; and the length of

@@ -13,16 +13,15 @@ Andrew, Gao (2007), Scalable training of L1-regularized log-linear models, algor
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from polyadic.core.annotations import Factors
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polyadic.core.forms import Factors
     from polyadic.core.penalties import Penalty
 
 ARMIJO = 1e-4  # share of the predicted decrease required of a step: the customary value

@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from polyadic.core.annotations import Factors
 from polyadic.core.errors import InputError, InputWarning, check_int, check_number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from polyadic.core.forms import Factors
-
 
 CONVERGED_AFTER = 3
 """Consecutive iterations with a small change required for convergence; one alone stopped non-negative fits a fifth too
@@ -51,6 +47,13 @@ class Result:
         return len(self.history) - 1
 
 
+Callback = Callable[[Result], None] | None
+"""Function called with the result so far after each iteration. It belongs to one fit and is not saved.
+
+If it has a method ``within``, models with long iterations call that with the completed share of an iteration.
+"""
+
+
 class NotConvergedWarning(InputWarning):
     """Warning that a solver stopped before convergence."""
 
@@ -64,7 +67,7 @@ def run(
     *,
     max_iter: int,
     tol: float = 0.0,
-    callback: Callable[[Result], None] | None = None,
+    callback: Callback = None,
     measure: Callable[[Factors], float] | None = None,
     patience: int = 5,
 ) -> Result:

@@ -20,20 +20,15 @@ factorization methods for natural language processing, ACL tutorial, slide "Theo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Factors
 from polyadic.core.kernels import LinearExamples, saga_epoch
 from polyadic.core.losses import Huber, Logistic, Loss, Squared
 from polyadic.core.solvers.run import Sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from polyadic.core.forms import Factors
 
 KINDS = {Squared: 0, Logistic: 1, Huber: 2}  # losses that the kernel supports; Huber with the default width
 CAUTION = 16.0
@@ -44,12 +39,12 @@ the objective of MovieLens 100K rises and falls. With the logistic loss, whose L
 
 def saga_weights(
     examples: LinearExamples,
-    w: NDArray[np.float64],
+    w: Array,
     *,
     loss: Loss,
-    objective: Callable[[NDArray[Any]], float],
-    l2: NDArray[Any],
-    l1: NDArray[Any],
+    objective: Callable[[AnyArray], float],
+    l2: AnyArray,
+    l1: AnyArray,
     sag: bool,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
@@ -68,12 +63,12 @@ def saga_weights(
 
 
 def saga_factors(
-    cells: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    cells: tuple[AnyArray, AnyArray, AnyArray],
     start: Factors,
     *,
     loss: Loss,
-    objective: Callable[[NDArray[Any], NDArray[Any]], float],
-    penalties: tuple[NDArray[Any], NDArray[Any]],
+    objective: Callable[[AnyArray, AnyArray], float],
+    penalties: tuple[AnyArray, AnyArray],
     count_power: float,
     biased: bool,
     sag: bool,

@@ -12,20 +12,14 @@ Schmidt-Thieme (2009), BPR: Bayesian personalized ranking from implicit feedback
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Factors, Ints
 from polyadic.core.kernels import absent_columns, cp_predict, sgd_cells, sgd_labels, sgd_pairs, table
 from polyadic.core.solvers.run import Sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from polyadic.core.forms import Factors
-
 
 STEP = 0.3  # initial learning rate of Adagrad; .1 to 1 were tried on two sets
 MAX_MEASURED = 1 << 16  # maximum number of listed cells for which the objective is reported
@@ -43,11 +37,11 @@ class LearningRate(NamedTuple):
 
 
 def descend_cells(
-    cells: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    cells: tuple[AnyArray, AnyArray, AnyArray],
     start: Factors,
     *,
-    ridges: NDArray[np.float64],
-    objective: Callable[[NDArray[Any], NDArray[Any]], float],
+    ridges: Array,
+    objective: Callable[[AnyArray, AnyArray], float],
     steps: LearningRate,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
@@ -68,7 +62,7 @@ def descend_cells(
 
 
 def descend_pairs(
-    listed: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    listed: tuple[AnyArray, AnyArray, AnyArray],
     start: Factors,
     *,
     negatives: int,
@@ -94,7 +88,7 @@ def descend_pairs(
     counts = [np.bincount(each, minlength=len(F)) for each, F in zip(met, (U, V), strict=True)]
     scale = len(listed[0]) / min(len(listed[0]), MAX_MEASURED)
 
-    def objective(U: NDArray[Any], V: NDArray[Any]) -> float:
+    def objective(U: AnyArray, V: AnyArray) -> float:
         m = cp_predict(at, np.concatenate([U, V]), offsets=[0, len(U)], threads=threads)
         high, low = np.split(m, 2)
         sizes = sum(float(n @ (F**2).sum(axis=1)) for n, F in zip(counts, (U, V), strict=True))
@@ -110,8 +104,8 @@ def descend_pairs(
 
 
 def descend_labels(
-    listed: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    labels: NDArray[Any],
+    listed: tuple[AnyArray, AnyArray, AnyArray],
+    labels: AnyArray,
     start: Factors,
     *,
     negatives: float,
@@ -154,8 +148,8 @@ def descend_labels(
 
 
 def _cells_met(
-    listed: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int], negatives: float, *, beside: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    listed: tuple[AnyArray, AnyArray, AnyArray], shape: tuple[int, int], negatives: float, *, beside: bool
+) -> tuple[Array, Array]:
     """Return the expected number of cells in each row and column per epoch, including sampled cells."""
     rows, columns, starts = listed
     n = np.diff(starts)
@@ -167,8 +161,8 @@ def _cells_met(
 
 
 def _cell_pairs(
-    listed: tuple[NDArray[Any], ...], shape: tuple[int, int], rng: np.random.Generator, *, everywhere: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    listed: tuple[AnyArray, ...], shape: tuple[int, int], rng: np.random.Generator, *, everywhere: bool
+) -> tuple[Ints, Ints]:
     """Sample observed cells and an unobserved cell for each, of the same row or of all; shape (n, 2) each."""
     rows, columns, starts = listed
     at = rng.permutation(len(rows))[:MAX_MEASURED]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from polyadic.core.losses import Convex
-
-    Array = NDArray[np.float64]
 
 MAX_STEPS, SLOPE_TOL = 60, 1e-10
 """Maximum number of Newton steps for offsets, and the gradient at convergence relative to the weight of a group."""
@@ -77,7 +74,7 @@ class CellLosses:
 class SeparableSum:
     """Sum of convex functions, each of which depends on a separate subset of the cells."""
 
-    parts: Sequence[tuple[NDArray[np.int64], Smooth]]
+    parts: Sequence[tuple[Ints, Smooth]]
 
     @property
     def curvature(self) -> float:
@@ -113,7 +110,7 @@ class WithOffsets:
     """
 
     x: Array
-    groups: NDArray[np.int64]
+    groups: Ints
     loss: Convex
     weight: float
     ridge: float

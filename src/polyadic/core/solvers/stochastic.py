@@ -14,32 +14,32 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyadic.core import kernels
-from polyadic.core.entries import blocks, rising
+from polyadic.core.annotations import AnyArray, Ints
+from polyadic.core.entries import Entries, blocks, rising
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.forms import CP
+from polyadic.core.forms import CP, Factors
 from polyadic.core.losses import Squared
-from polyadic.core.objective import _all_zero, _losses, parts_of, slot_factors, stacked_importance
-from polyadic.core.penalties import L1, L2, NonNegative
+from polyadic.core.objective import (
+    Objective,
+    Part,
+    Slot,
+    Term,
+    _all_zero,
+    _losses,
+    parts_of,
+    slot_factors,
+    stacked_importance,
+)
+from polyadic.core.penalties import L1, L2, NonNegative, Penalty
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adam, StepRule
 from polyadic.core.solvers.run import Sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from polyadic.core.entries import Entries
-    from polyadic.core.forms import Factors
-    from polyadic.core.objective import Objective, Part, Slot, Term
-    from polyadic.core.penalties import Penalty
-
 
 CHUNK = 1024  # maximum number of consecutive entries drawn together: enough for whole fibres, and cheap to copy
 CHUNKS = 64  # minimum number of chunks of a batch: neighbours share indices, so few long chunks would be poor samples
@@ -69,7 +69,7 @@ class Batches:
         for drawn, which in zip(np.array_split(chunks, self.steps), np.array_split(of, self.steps), strict=True):
             yield [self._gather(self.parts[k], drawn[which == k]) for k in np.unique(which)]
 
-    def _order(self, chunks: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _order(self, chunks: int, rng: np.random.Generator) -> Ints:
         """Return the chunks in random order, with nearby chunks close together for fast reading from disk."""
         length = max(1, SLAB // self.chunk)
         slabs = rng.permutation(-(-chunks // length))
@@ -79,7 +79,7 @@ class Batches:
             order.append(rng.permutation(members[members < chunks]))
         return np.concatenate(order)
 
-    def _gather(self, part: Part, chunks: NDArray[np.int64]) -> Part:
+    def _gather(self, part: Part, chunks: Ints) -> Part:
         """Copy the entries of the given chunks into one part."""
         slices = [slice(k * self.chunk, (k + 1) * self.chunk) for k in chunks.tolist()]
         columns = part.indices.T
@@ -143,7 +143,7 @@ class Zeros:
         values = np.zeros(indices.shape[1], part.values.dtype)
         return part._replace(indices=indices.T, values=values, weights=None, scale=scale)
 
-    def _neighbours(self, number: int, part: Part, rng: np.random.Generator) -> NDArray[Any]:
+    def _neighbours(self, number: int, part: Part, rng: np.random.Generator) -> AnyArray:
         """Sample observed entries, if symmetric with distinct leading indices, which are reused for negative cells."""
         cells = part.indices[np.sort(rng.integers(len(part.values), size=number))]
         if not self.entries.symmetric:
@@ -151,7 +151,7 @@ class Zeros:
         prefixes = cells[:, :-1]
         return cells[(prefixes[:, 1:] < prefixes[:, :-1]).all(axis=1) & (prefixes[:, -1] > 0)]
 
-    def _cells(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _cells(self, number: int, rng: np.random.Generator) -> Ints:
         """Sample cells uniformly; for symmetric entries, sample tuples of distinct indices in descending order."""
         shape = self.entries.shape
         cells = rng.integers(shape, size=(number, len(shape)))
@@ -230,11 +230,8 @@ def stochastic(
         )
     slot_factors(objective.terms, start)  # validates the shapes
     rng = np.random.default_rng(seed)
-    zeros_of = (
-        {number: Zeros(term, zeros_weight, beside=zeros_beside) for number, term in enumerate(objective.terms)}
-        if zeros
-        else {}
-    )
+    sampled = enumerate(objective.terms) if zeros else ()
+    zeros_of = {number: Zeros(term, zeros_weight, beside=zeros_beside) for number, term in sampled}
     return _Descent(objective, start, rule, batch=batch, zeros=zeros, zeros_of=zeros_of, rng=rng).sweeps()
 
 
@@ -268,7 +265,7 @@ class _Descent:
             [part for number, term in enumerate(objective.terms) for part in parts_of(term, number)], batch
         )
         self.exact = [term for term in objective.terms if term.zero_weight]
-        self.seen: dict[Slot, NDArray[Any]] = dict(enumerate(self.factors))
+        self.seen: dict[Slot, AnyArray] = dict(enumerate(self.factors))
         slots = range(len(start))
         self.importance = [stacked_importance(term, self.seen, slots) for term in objective.terms]
         # a refresh costs rows times rank squared, an epoch entries times rank: about half as much for the refreshes
@@ -297,7 +294,7 @@ class _Descent:
             self.rule.forget(self.T)
             pace *= DECREASE
 
-    def epoch(self, state: NDArray[Any], pace: float) -> None:
+    def epoch(self, state: AnyArray, pace: float) -> None:
         """Run one epoch, with a gradient step for each batch."""
         steps = self.batches.steps
         paces = self.U.dtype.type(pace) * self.scales()
@@ -330,7 +327,7 @@ class _Descent:
             self.dU[rows[mine]] += shares[mine, None] * grad
         return touched
 
-    def scales(self) -> NDArray[Any]:
+    def scales(self) -> AnyArray:
         """Return the root mean square of the factor to which each row belongs; 1 if the factor is zero."""
         sizes = [float(np.sqrt(np.mean(np.square(u, dtype=float)))) or 1.0 for u in self.factors]
         return np.repeat(np.array(sizes, self.U.dtype), [len(u) for u in self.factors])
@@ -382,7 +379,7 @@ class _Descent:
         _, derivatives = _losses(part, slice(None), self._predict(part, offsets))
         kernels.add_cp_pullback(part.indices, derivatives, self.T, offsets=offsets)
 
-    def _predict(self, part: Part, offsets: list[int]) -> NDArray[Any]:
+    def _predict(self, part: Part, offsets: list[int]) -> AnyArray:
         return kernels.cp_predict(part.indices, self.T, offsets=offsets, threads=self.objective.threads)
 
 

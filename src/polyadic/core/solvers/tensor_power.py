@@ -16,20 +16,15 @@ The final refinement is not theirs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_int, check_number
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Product = Callable[[Array], Array]
-
+Product = Callable[[Array], Array]
 MAX_REFINEMENTS = 5  # maximum number of refinements of each component
 
 
@@ -52,12 +47,22 @@ def tensor_power(
     The shape is (k, k, k); symmetry is not checked. Each component is sought from ``starts`` random directions by at
     most ``max_iter`` steps, until a direction changes by less than ``tol``.
     """
-    apply, k = _of_array(T)
+    T = np.asarray(T, float)
+    if T.ndim != 3 or len({*T.shape}) > 1:
+        raise InputError(f"the tensor must have order 3 and modes of equal length; got shape {T.shape}")
+    if not np.isfinite(T).all():
+        raise InputError("the tensor must not contain infinite or NaN values")
+    k = len(T)
     check_int("rank", rank, low=1, high=k)
     check_int("starts", starts, low=1)
     check_int("max_iter", max_iter, low=1)
     check_number("tol", tol)
-    rng = np.random.default_rng(seed)
+    rng, rows = np.random.default_rng(seed), T.reshape(k, k * k)
+
+    def apply(V: Array) -> Array:
+        """Map columns :math:`v` to :math:`T(I, v, v)`."""
+        return np.asarray(rows @ (V[:, None, :] * V[None, :, :]).reshape(k * k, -1))
+
     weights, vectors = np.zeros(0), np.zeros((k, 0))
     for _ in range(rank):
         first = _unit(rng.standard_normal((k, starts)))
@@ -73,18 +78,6 @@ def tensor_power(
             break
     order = np.argsort(-weights, kind="stable")
     return Components(weights[order], vectors[:, order])
-
-
-def _of_array(T: Array) -> tuple[Product, int]:
-    """Return the function that maps columns :math:`v` to :math:`T(I, v, v)`, and the side length of the tensor."""
-    T = np.asarray(T, float)
-    if T.ndim != 3 or len({*T.shape}) > 1:
-        raise InputError(f"the tensor must have order 3 and modes of equal length; got shape {T.shape}")
-    if not np.isfinite(T).all():
-        raise InputError("the tensor must not contain infinite or NaN values")
-    k = len(T)
-    rows = T.reshape(k, k * k)
-    return lambda V: rows @ (V[:, None, :] * V[None, :, :]).reshape(k * k, -1), k
 
 
 def _less(apply: Product, weights: Array, vectors: Array) -> Product:

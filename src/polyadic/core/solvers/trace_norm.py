@@ -29,6 +29,7 @@ Schmidt, Le Roux, Bach (2011), Convergence rates of inexact proximal-gradient me
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,29 +37,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import cp_predict
-from polyadic.core.linalg.spectral import (
-    Spectral,
-    distance,
-    largest_eigenvalue,
-    plus_low_rank,
-    soft_threshold,
-    soft_threshold_symmetric,
-    top_singular_pair,
-    zero,
-)
-from polyadic.core.solvers.run import NotConvergedWarning, Sweep, run
+from polyadic.core.linalg import Spectral, soft_threshold, soft_threshold_symmetric, top_singular_pair
+from polyadic.core.linalg.spectral import distance, largest_eigenvalue, plus_low_rank, zero
+from polyadic.core.solvers.run import Callback, NotConvergedWarning, Result, Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from polyadic.core.solvers.run import Result
     from polyadic.core.solvers.smooth import Smooth
-
-    Array = NDArray[np.float64]
 
 DENSE_SHARE = 0.2
 """Share of known cells from which the matrix is computed densely: at a twentieth that took 1.4 times as long."""
@@ -73,8 +60,8 @@ the first objective.
 class Pattern:
     """Known cells of a matrix, sorted by row; a cell off the diagonal of a ``symmetric`` one stands for two."""
 
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    rows: Ints
+    columns: Ints
     shape: tuple[int, int]
     symmetric: bool = False
     threads: int = 1
@@ -85,11 +72,11 @@ class Pattern:
         return len(self.rows) >= DENSE_SHARE * self.shape[0] * self.shape[1]
 
     @cached_property
-    def _flat(self) -> NDArray[np.int64]:
+    def _flat(self) -> Ints:
         return self.rows * self.shape[1] + self.columns
 
     @cached_property
-    def _starts(self) -> NDArray[np.int64]:
+    def _starts(self) -> Ints:
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
     def at(self, M: Spectral) -> Array:
@@ -213,14 +200,7 @@ class Answer(NamedTuple):
     result: Result
 
 
-def solve(
-    problem: Any,
-    sweeps: Iterator[Sweep],
-    *,
-    max_iter: int,
-    tol: float,
-    callback: Callable[[Result], None] | None = None,
-) -> Answer:
+def solve(problem: Any, sweeps: Iterator[Sweep], *, max_iter: int, tol: float, callback: Callback = None) -> Answer:
     """Run a solver until the relative duality gap is at most ``tol``; warn if the tolerance is not reached."""
     certified = Certified(sweeps, problem, tol=tol)
     result = run(certified, max_iter=max_iter, callback=callback)
