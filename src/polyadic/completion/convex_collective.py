@@ -97,7 +97,6 @@ class ConvexCollective(TraceNormModel):
 
         InputError is raised if the sizes of a type differ, a cell occurs twice, or a parameter is out of range.
         """
-        del y
         self.check()
         given = [cells_of(relation.X) for relation in X]
         sizes = _sizes(X, given)
@@ -139,7 +138,6 @@ class ConvexCollective(TraceNormModel):
 
     def score(self, X: Sequence[RelationMatrix], y: Any = None) -> float:
         """Return the explained deviance of held-out cells, given as in :meth:`fit`, as its mean over relations."""
-        del y
         check_is_fitted(self)
         if [each[:2] for each in X] != [tuple(kinds) for kinds in self.kinds_]:
             raise InputError("X must have the relations of the fit, in the same order")

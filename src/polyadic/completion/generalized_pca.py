@@ -96,7 +96,6 @@ class GeneralizedPCA(Transformer):
 
         InputError is raised if X is not a matrix with known values of the family, or a parameter is out of range.
         """
-        del y
         self.check()
         x = self._checked(X)
         name_columns(self, X)
@@ -122,7 +121,6 @@ class GeneralizedPCA(Transformer):
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the explained deviance (R² if normal) of a random fifth of the cells of rows, given the others."""
-        del y
         given, out = split_cells(cells_of(self._new_rows(X)), 0.2, seed=0)
         means = self.inverse_transform(self._factors_of(given.array()))
         return explained(out.values, means[out.rows, out.columns], self.family)

@@ -111,7 +111,6 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         row_features, column_features : array or sparse matrix of shape (rows, p) and (columns, q), optional
             Features of rows and columns. InputError is raised if they do not match the matrix.
         """
-        del y
         self.check()
         cells = self._sampled(self._read(X), X)
         x = _features("row_features", row_features, cells.shape[0])

@@ -89,7 +89,6 @@ class Recommender(SearchedModel):
         Cells of ``without`` are not ranked, usually those of the fit, which otherwise take the first ranks. See
         :meth:`~polyadic.completion.base.CompletionModel.score`.
         """
-        del y
         model, out, given = self._to_score(positive_cells(X))
         given = without if given is None else given
         return float(_ndcg(model, out, None if given is None else positive_cells(given, empty=True)).mean())

@@ -220,7 +220,6 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
         start : Spectral, optional
             Start of FISTA and Soft-Impute, such as ``start_`` of a fit with a larger penalty.
         """
-        del y
         self.check()
         cells = self._sampled(cells_of(X), X)
         problem, offsets = self._problem(cells)

@@ -161,7 +161,6 @@ class HornRules(LinkPredictor):
         :meth:`KnowledgeTensor.fit <polyadic.relations.knowledge.KnowledgeTensor.fit>`.
         """
         self.check()
-        del y
         X = by_name(X)
         self.facts_, n, K = learned_facts(X)
         self.shape_ = n, K

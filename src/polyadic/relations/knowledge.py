@@ -189,7 +189,6 @@ class KnowledgeTensor(LinkPredictor):
             Other true triples, which the ranks of validation triples are filtered by.
         """
         self.check()
-        del y
         X = by_name(X)
         triples, n, K = learned_facts(X)
         rng = np.random.default_rng(self.seed)

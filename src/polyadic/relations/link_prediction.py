@@ -201,7 +201,6 @@ class LinkPredictor(TripleModel):
 
         Triples with an unknown entity or relation, as may occur in cross-validation, count as 0.
         """
-        del y
         check_is_fitted(self)
         n, K = self._sizes
         given = X.named() if isinstance(X, Facts) and len(X) else X

@@ -92,7 +92,6 @@ class RESCAL(TripleModel):
         matrices of subjects by objects, dense or sparse.
         """
         self.check()
-        del y
         slices = relation_slices(X)
         rank = check_int("rank", self.rank, low=1, high=slices[0].shape[0] - 1)
         start = rescal_start(slices, rank, seed=self.seed)

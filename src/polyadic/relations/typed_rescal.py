@@ -89,7 +89,6 @@ class TypedRESCAL(RESCAL):
             Attributes D; unobserved ones are zero.
         """
         self.check()
-        del y
         slices = relation_slices(X)
         n = slices[0].shape[0]
         rank = check_int("rank", self.rank, low=1, high=n - 1)

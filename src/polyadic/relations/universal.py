@@ -279,7 +279,6 @@ class UniversalSchema(SchemaModel):
         negative can be sampled, or a parameter is out of range.
         """
         self.check()
-        del y
         schema = schema if isinstance(schema, Schema) else schema_of(schema)
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
             raise InputError("the schema must contain at least one fact")

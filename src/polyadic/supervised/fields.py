@@ -70,7 +70,6 @@ class FieldEncoder(Model):
         A dict of a list is one row, and a field that it lacks is missing. InputError is raised if lengths of fields
         differ, there is no field or row, or a number of a column of floats is missing or not finite.
         """
-        del y
         self.check()
         columns = columns_of(columns)
         if not _rows(columns):

@@ -132,7 +132,6 @@ class TableLabels(Model):
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the negative mean loss of the known labels of a table."""
-        del y
         return self._fitted.score(self._encoded(columns_of(X)), self.targets(X))
 
     @property

@@ -303,7 +303,6 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         ``n_components`` is too large for the table or a setting is out of range.
         """
         self.check()
-        del y
         N, symmetric = self._read(X)
         self.fit_counts(N, symmetric=symmetric)
         warn(axis_warnings(self.singular_values_))

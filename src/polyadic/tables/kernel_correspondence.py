@@ -95,7 +95,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to a contingency table, as :class:`~polyadic.tables.correspondence.CorrespondenceAnalysis`."""
         self.check()
-        del y
         N, symmetric = self._read(X)
         A = self._residual(N)
         alike = self.smoothing == 1 and self.row_scores is self.column_scores and self.difference != "log-counts"

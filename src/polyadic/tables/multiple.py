@@ -82,7 +82,6 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         ``n_components`` is too large, or a setting is out of range.
         """
         self.check()
-        del y
         rows, variables = labels_of(X)
         values = validated(self, X, categories=True, dtype=None, ensure_min_samples=2)
         return self.fit_categories(values, variables, rows)

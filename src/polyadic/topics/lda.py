@@ -88,7 +88,6 @@ class LDA(Topics):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the topic model to word counts; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
-        del y
         self.check()
         counts = self._table(X, reset=True)
         alpha, eta = self._prior(self.document_prior), self._prior(self.word_prior)

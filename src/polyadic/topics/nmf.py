@@ -123,7 +123,6 @@ class NMF(Topics):
         ``weights`` are those of observed cells, ones by default; a sparse matrix of weights must have the cells of the
         table.
         """
-        del y
         self.check()
         cells = self._cells(X, weights, reset=True)
         if self.solver in {"mu", "anls"} and self._beta() == 2 and not cells.alike:

@@ -92,7 +92,6 @@ class PLSA(MixtureTopics):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the topic model to word counts; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
-        del y
         self.check()
         counts = self._table(X, reset=True)
         rng = np.random.default_rng(self.seed)

@@ -108,7 +108,6 @@ class RLSI(Topics):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Factorize a table, such as of TF-IDF weights; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
-        del y
         self.check()
         table = self._table(X, reset=True)
         start = singular_start(table, self.n_components, seed=self.seed)

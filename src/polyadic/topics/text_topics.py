@@ -130,7 +130,6 @@ class TextTopics(Transformer):
         A corpus keeps the vocabulary that it was built with. InputError is raised if no words remain, or a parameter is
         out of range.
         """
-        del y
         self.check()
         corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
         with bar("finding topics", unit="sweeps") as advance:

@@ -90,7 +90,6 @@ class BayesianFactorization(DatabaseModel):
             Cells by relation, as in :meth:`predict`, whose predictions are averaged over all draws.
         """
         self.check()
-        del y
         coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:

@@ -167,7 +167,6 @@ class DatabaseModel(Model, ABC):
         """
         from sklearn.metrics import roc_auc_score
 
-        del y
         check_is_fitted(self, "state_")
         given, scores = database if isinstance(database, Database) else Database(database), []
         for name in given.relations:
@@ -280,7 +279,6 @@ class IterativeDatabaseModel(DatabaseModel):
         InputError is raised if tables contradict each other, a parameter is out of range, or memory is insufficient.
         """
         self.check()
-        del y
         coupled, rng = self._prepare(database)
         self._take(self._improved(coupled, self._start(coupled, rng), self.max_iter, self.tol))
         return self
