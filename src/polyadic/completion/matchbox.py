@@ -17,7 +17,7 @@ from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed
 from polyadic.core.resources import check_memory
-from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         size = sum(part.nnz for part in parts) * (self.rank + 1) + len(level) * (len(self.levels_) - 1)
         check_memory(16.0 * size, "the messages", "lower the rank or leave out features")
         solver = self._passes(cells, level, features)
-        beliefs = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        beliefs = self._optimize(solver)
         weights = [np.stack([linear / precision, 1 / precision]) for precision, linear in beliefs]
         self.row_weights_, self.column_weights_, self.thresholds_ = weights
         pairs = zip(features, weights, strict=False)

@@ -34,12 +34,14 @@ from polyadic.core import resources
 from polyadic.core.docstrings import inherited
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share, Threads, Within, check_settings
-from polyadic.core.solvers.run import Result
+from polyadic.core.solvers.run import Result, run
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     from polyadic.core.forms import Factors
+    from polyadic.core.solvers.run import Sweep
 
 __all__ = [
     "Amount",
@@ -146,6 +148,10 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     def _within(self) -> Callable[[float], None] | None:
         """Callback that reports progress within an iteration, or None."""
         return getattr(self.callback, "within", None)
+
+    def _optimize(self, solver: Iterator[Sweep], *, measure: Callable[[Factors], float] | None = None) -> Factors:
+        """Run an iterative solver with the settings of the model, keep the record, and return the factors."""
+        return self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure))
 
     def _keep(self, result: Result) -> Factors:
         """Store the record of an iterative fit in fitted attributes, and return the factors."""

@@ -200,9 +200,7 @@ class KnowledgeTensor(LinkPredictor):
         names: _Names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
         measure = None if validation is None else self._measure(validation, known, names, (n, K), rng)
         self.facts_, (self.entities_, self.relations_) = triples, names
-        solver = self._descent(start, asked, batch, rng)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure)
-        self._place(self._keep(result))
+        self._place(self._optimize(self._descent(start, asked, batch, rng), measure=measure))
         self.temperature_ = math.nan
         if validation is not None:
             judged = triples_by("validation", validation, names=names, sizes=(n, K))

@@ -22,7 +22,7 @@ from polyadic.core.containers import complete, entries_of, numbers_of
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg import truncated_eigh
 from polyadic.core.model import Amount, Callback, Count, Seed
-from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.run import Sweep
 from polyadic.relations.bilinear import Slices
 from polyadic.relations.link_prediction import TripleModel
 
@@ -96,8 +96,7 @@ class RESCAL(TripleModel):
         rank = check_int("rank", self.rank, low=1, high=slices[0].shape[0] - 1)
         start = rescal_start(slices, rank, seed=self.seed)
         solver = rescal(slices, start, ridge_A=self.ridge_A, ridge_R=self.ridge_R)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self.entity_factors_, self.relation_factors_ = self._keep(result)
+        self.entity_factors_, self.relation_factors_ = self._optimize(solver)
         return self
 
     @property

@@ -15,7 +15,6 @@ from polyadic.core.containers import targets_of
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
 from polyadic.core.model import Amount, Count, Positive
-from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import LearningRate
 from polyadic.supervised.base import BinaryClassifier, PointMachine
 from polyadic.supervised.fm_solvers import Machine, Observed, Stepper, descend_features, descend_linear, descend_rows
@@ -128,11 +127,10 @@ class PenalizedMachine(PointMachine, ABC):
             stepper = self._stepper(start, data.table.shape[0])
             solver = descend_rows(stepper, data, loss=self._loss, rng=rng)
         measure = None if held_out is None else lambda F: self._measured(held_out, F)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure)
-        bias, self.V_ = self._keep(result)
+        bias, self.V_ = self._optimize(solver, measure=measure)
         self.bias_ = float(bias[0])
-        squares = stepper.squares if stepper and self.solver == "adagrad" and not result.diverged else None
-        self._progress_ = Progress(data.counts, data.table.counts, result.best, squares)
+        squares = stepper.squares if stepper and self.solver == "adagrad" and not self.result_.diverged else None
+        self._progress_ = Progress(data.counts, data.table.counts, self.result_.best, squares)
         return self
 
     def _partial(self, data: Observed) -> Self:

@@ -29,7 +29,6 @@ from polyadic.core.model import Amount, Callback, Count, Model
 from polyadic.core.penalties import L2
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.quasi_newton import quasi_newton
-from polyadic.core.solvers.run import run
 from polyadic.core.solvers.smooth import WithOffsets
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class LowRankTasks(Model):
         X = validated(self, X, accept_sparse="csr")
         tasks = Tasks(X, y, loss=LOSSES[self.loss], ridge=float(self.ridge))
         solver = quasi_newton(tasks, tasks.start(self.rank))
-        self.U_, self.V_, b = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        self.U_, self.V_, b = self._optimize(solver)
         self.intercept_ = b + tasks.centre
         return self
 

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Seed, Within
-from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import (
     ActiveSet,
@@ -136,7 +135,7 @@ class NMF(Topics):
             start = nndsvd(cells, self.n_components, rng=rng, fill=self._beta() != 2 or self.solver == "mu")
         sides = self._half(cells, "W", self.solver), self._half(cells.turned(), "H", self.solver)
         sweeps = descend(*sides, start, inner=self.inner)
-        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        W, H = self._optimize(sweeps)
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         return self
 

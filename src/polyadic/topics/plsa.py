@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core import kernels
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Seed, Within
-from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MIN_FACTOR, MIN_MODEL, Divergence, WeightedCells, descend
 
@@ -103,7 +102,7 @@ class PLSA(MixtureTopics):
             for half, size in zip((documents, words), counts.shape, strict=True)
         ]
         sweeps = descend(documents, words, start)
-        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        W, H = self._optimize(sweeps)
         lengths = counts.sum(axis=1, dtype=float)
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         self.shares_ = lengths @ W / lengths.sum()

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core import kernels
 from polyadic.core.linalg import truncated_svd
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed
-from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.run import Sweep
 from polyadic.topics.base import Topics
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class RLSI(Topics):
         start = singular_start(table, self.n_components, seed=self.seed)
         penalties = [Penalty(getattr(self, f"{side}_norm"), getattr(self, f"{side}_penalty")) for side in SIDES]
         sweeps = latent_indexing(table, start, *penalties, passes=self.inner, threads=self._threads)
-        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        W, H = self._optimize(sweeps)
         signs = np.where(H.sum(axis=0) < 0, np.float32(-1), np.float32(1))
         self.row_factors_, self.components_ = W * signs, np.ascontiguousarray((H * signs).T)
         return self
