@@ -24,9 +24,9 @@ writes these and the settings; :func:`~polyadic.core.serialization.load` restore
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -108,6 +108,17 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
         cls.__doc__ = inherited(cls, [each.name for each in fields(cls) if each.init])
+
+    _tags: ClassVar[Mapping[str, Any]] = {}
+    """Tags of scikit-learn by name, such as ``"input_tags.sparse"``."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of scikit-learn, with those of the class."""
+        tags = super().__sklearn_tags__()
+        for name, value in self._tags.items():
+            part, _, tag = name.partition(".")
+            setattr(getattr(tags, part), tag, value)
+        return tags
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range; it names the setting, the allowed values and the value."""

@@ -13,7 +13,7 @@ Srebro, Rennie, Jaakkola (2005), Maximum-margin matrix factorization, lemma 1, f
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -90,6 +90,7 @@ class LowRankTasks(Model):
     max_iter: Count = 500
     tol: Amount = 1e-4
     callback: Callback = None
+    _tags: ClassVar[Any] = {"input_tags.sparse": True, "target_tags.multi_output": True, "target_tags.required": True}
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit the model to feature vectors, a matrix, and targets of shape (n, tasks), NaN where unknown.
@@ -167,13 +168,6 @@ class LowRankTasks(Model):
             raise InputError(f"targets must have shape {m.shape}; got {Y.shape}")
         known = ~np.isnan(Y)
         return -float(LOSSES[self.loss].value(Y[known], m[known]).mean())
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare support for sparse features and multiple outputs."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.multi_output = tags.target_tags.required = True
-        return tags
 
 
 RIDGE = 0.01

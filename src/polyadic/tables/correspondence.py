@@ -6,7 +6,7 @@ Sparse tables are never made dense. The base classes read tables and return coor
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,19 +83,13 @@ class TableAnalysis(TableTransformer):
     method: SVDMethod = "lanczos"
     tol: Positive = 1e-2
     seed: Seed = None
+    _tags: ClassVar[Any] = {"input_tags.sparse": True, "input_tags.positive_only": True}
 
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
         """Return the coordinates of a side of the table as an embedding, given its labels and their frequencies."""
         return Embedding(words, self.coordinates(side), counts=counts)
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare in the scikit-learn tags that the input may be sparse and must be non-negative."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
 
     def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
         """Compute the singular value decomposition of a residual under row and column kernels."""
