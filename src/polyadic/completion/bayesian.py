@@ -33,15 +33,6 @@ class BayesianMatrixFactorization(DistributionModel):
     means over posterior samples, and their spread plus the noise is the uncertainty. For several tables see
     :class:`~polyadic.completion.coupled.bayesian.BayesianFactorization`.
 
-    Parameters
-    ----------
-    burn_in : int
-        Number of initial sweeps that are discarded.
-    draws : int
-        Number of posterior samples drawn after burn-in.
-    n_samples : int
-        Maximum number of posterior samples stored for predictions, evenly spaced.
-
     Attributes
     ----------
     memory_, known_ : Memory, ObservedEntries

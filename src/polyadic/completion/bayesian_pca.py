@@ -49,10 +49,6 @@ class BayesianGeneralizedPCA(DistributionModel):
         Distribution of the values.
     burn_in : int
         Number of initial transitions that adapt the sampler and are discarded.
-    draws : int
-        Number of posterior samples drawn after burn-in.
-    n_samples : int
-        Maximum number of posterior samples stored for predictions, evenly spaced.
     max_depth : int
         A transition takes at most :math:`2^{\mathtt{max\_depth}} - 1` leapfrog steps.
 

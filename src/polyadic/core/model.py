@@ -84,6 +84,12 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         Relative change of the objective at which the fit stops. See :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
         Seed of the random generator. None is a new start each time.
+    burn_in : int
+        Number of initial sweeps that are discarded.
+    draws : int
+        Number of posterior samples drawn after burn-in.
+    n_samples : int
+        Maximum number of posterior samples stored for predictions, evenly spaced.
     threads : int, optional
         Number of threads (default: all cores). The result does not depend on it.
     callback : callable, optional

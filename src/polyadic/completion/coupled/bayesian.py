@@ -34,10 +34,6 @@ class BayesianFactorization(DatabaseModel):
 
     Parameters
     ----------
-    burn_in : int
-        Number of initial sweeps that are discarded.
-    draws : int
-        Number of posterior samples drawn after burn-in.
     n_samples : int
         Maximum number of posterior samples stored for predictions, evenly spaced. With 0 only averages over all draws
         at the cells given to ``fit`` are available.
