@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 
 from polyadic.completion.base import DistributionModel
-from polyadic.completion.cells import Prediction, cells_of
+from polyadic.completion.cells import ObservedEntries, Prediction, cells_of
 from polyadic.completion.coupled.gibbs import Average
 from polyadic.completion.generalized_pca import FAMILIES
 from polyadic.core.entries import Entries
@@ -22,7 +22,6 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.nuts import nuts
 
 if TYPE_CHECKING:
-    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.annotations import Array, Ints
 
 INTERCEPT = 5.0  # standard deviation of the prior of the intercept

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import TraceNormModel
-from polyadic.completion.cells import cells_of, explained, pairs
+from polyadic.completion.cells import ObservedEntries, cells_of, explained, pairs
 from polyadic.completion.trace_norm import fit_offsets
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.losses import Squared
+from polyadic.core.losses import Convex, Squared
 from polyadic.core.model import Threads
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum
 from polyadic.core.solvers.trace_norm import Pattern, Problem
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.annotations import Array
-    from polyadic.core.losses import Convex
 
 
 class RelationMatrix(NamedTuple):

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import cells_of, explained, split_cells
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
-from polyadic.core.losses import Logistic, LogPoisson, Squared
+from polyadic.core.losses import Logistic, LogPoisson, Loss, Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Transformer
 from polyadic.core.penalties import L2
 from polyadic.core.solvers.quasi_newton import quasi_newton
-from polyadic.core.solvers.run import run
+from polyadic.core.solvers.run import Result, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import AnyArray, Array
     from polyadic.core.forms import Factors
-    from polyadic.core.losses import Loss
-    from polyadic.core.solvers.run import Result
 
 
 class Family(NamedTuple):

@@ -12,7 +12,7 @@ from polyadic.completion.cells import ObservedEntries, cells_of
 from polyadic.completion.recommending import Recommender
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
-from polyadic.core.forms import CP
+from polyadic.core.forms import CP, Factors
 from polyadic.core.losses import Logistic
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.objective import Objective, Term
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from polyadic.core.annotations import AnyArray, Array, Ints
-    from polyadic.core.forms import Factors
     from polyadic.core.selection import SearchSpace
     from polyadic.core.solvers.run import Sweep
 

@@ -11,7 +11,7 @@ from scipy.special import log_ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import DistributionModel, SearchedModel
-from polyadic.completion.cells import Prediction, cells_of, pairs
+from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
 from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.annotations import Array, Ints
 
 MAX_LEVELS = 50  # maximum number of levels of ordinal values

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,8 +26,6 @@ from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Update
 from polyadic.ranking.reranking import Reranker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.core.annotations import AnyArray, Array, Ints

@@ -30,7 +30,7 @@ section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -42,14 +42,10 @@ from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic
 from polyadic.core.resources import check_memory
 from polyadic.core.settings import Within, check_setting
-from polyadic.relations.formulas import Atom, atoms_of, check_predicates, worlds
-from polyadic.relations.questions import AbsentCells
+from polyadic.relations.formulas import Atom, Rule, atoms_of, check_predicates, worlds
+from polyadic.relations.questions import AbsentCells, CellLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from polyadic.relations.formulas import Rule
-    from polyadic.relations.questions import CellLoss
     from polyadic.relations.schema import Schema
 
 

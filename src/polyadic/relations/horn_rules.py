@@ -19,6 +19,7 @@ from polyadic.relations.formulas import And, Atom, Implies
 from polyadic.relations.kernels import (
     PATH,
     TIE,
+    Graph,
     RuleIndex,
     RuleScorer,
     graph_of,
@@ -26,15 +27,13 @@ from polyadic.relations.kernels import (
     path_counts,
     property_counts,
 )
-from polyadic.relations.link_prediction import LinkPredictor, learned_facts
+from polyadic.relations.link_prediction import LinkPredictor, Triples, learned_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from polyadic.relations.kernels import Graph
-    from polyadic.relations.link_prediction import Triples
 
 SEARCH_FACTOR = 200  # steps of the search for paths of three per relation, in multiples of ``steps``
 MAX_LONG_PATHS = 1_000  # maximum number of paths of three that are measured per relation: those of most facts

@@ -39,9 +39,9 @@ from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.progress import bar
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
+from polyadic.relations.bilinear import Bilinear, Complex, Diagonal, Slices, TuckerCore
 from polyadic.relations.facts import Facts, by_name, checked_triples, facts_of, held_out_facts, shared, triples_by
-from polyadic.relations.link_prediction import LinkPredictor, check_named, learned_facts
+from polyadic.relations.link_prediction import LinkPredictor, Triples, check_named, learned_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
-    from polyadic.relations.bilinear import Bilinear
-    from polyadic.relations.link_prediction import Triples
 
     _Names = tuple[list[str] | None, list[str] | None]
 

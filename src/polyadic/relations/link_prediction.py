@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
@@ -30,8 +30,6 @@ from polyadic.relations.facts import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import ArrayLike
 
     Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
     Triples = Facts | ArrayLike

@@ -23,7 +23,7 @@ Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -38,8 +38,6 @@ from polyadic.core.solvers.adaptive import Adagrad, Adam
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors

@@ -9,14 +9,13 @@ import numpy as np
 from polyadic.core.errors import check_int
 from polyadic.core.settings import check_setting
 from polyadic.relations.formulas import And, Atom, Formula, Implies, Rule, atoms_of, conjuncts, holds
-from polyadic.relations.grounding import Places, Probability, bindings_of, check_rules
+from polyadic.relations.grounding import Bindings, Places, Probability, bindings_of, check_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from polyadic.relations.grounding import Bindings
     from polyadic.relations.schema import Schema
 
 

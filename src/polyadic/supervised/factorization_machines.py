@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from polyadic.core.containers import targets_of
 from polyadic.core.errors import InputError
-from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
+from polyadic.core.losses import Convex, Huber, Logistic, LogPoisson, Loss, Squared
 from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.solvers.sgd import LearningRate
 from polyadic.supervised.base import BinaryClassifier, PointMachine
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from polyadic.core.annotations import Array, Ints
-    from polyadic.core.losses import Convex
 
     Part = tuple[Any, ArrayLike]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -16,8 +16,6 @@ from polyadic.core.frames import indexed, is_wide
 from polyadic.core.model import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from polyadic.core.annotations import AnyArray, Ints
 
     Columns = Mapping[str, Sequence[Any]] | Any

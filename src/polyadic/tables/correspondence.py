@@ -22,12 +22,10 @@ from polyadic.core.model import Amount, Count, Positive, Seed, Transformer, lear
 from polyadic.core.resources import check_memory
 from polyadic.embedding import Embedding
 from polyadic.tables.checks import axis_warnings, check_counts, count_warnings, labels_of, matched, warn
-from polyadic.tables.residuals import decompose, inverse, linear, with_values
+from polyadic.tables.residuals import Decomposition, Kernel, Residual, decompose, inverse, linear, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from polyadic.tables.residuals import Decomposition, Kernel, Residual
 
 
 Side = Literal["rows", "columns"]

@@ -14,12 +14,10 @@ from polyadic.core.containers import validated
 from polyadic.core.errors import InputError, meant
 from polyadic.core.model import Count, Seed
 from polyadic.tables.checks import axis_warnings, category_warnings, labels_of, matched, warn
-from polyadic.tables.correspondence import CorrespondenceAnalysis, PrincipalAxes
+from polyadic.tables.correspondence import CorrespondenceAnalysis, Points, PrincipalAxes, Side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from polyadic.tables.correspondence import Points, Side
 
 
 class MultipleCorrespondenceAnalysis(PrincipalAxes):

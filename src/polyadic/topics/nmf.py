@@ -16,6 +16,7 @@ from polyadic.topics.multiplicative import (
     Divergence,
     MultiplicativeSquares,
     Squares,
+    WeightedCells,
     cells_of,
     descend,
     nndsvd,
@@ -24,8 +25,6 @@ from polyadic.topics.multiplicative import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from polyadic.topics.multiplicative import WeightedCells
 
     Array = NDArray[np.float32]
 
