@@ -346,3 +346,11 @@ def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> ND
         hint = meant(name, known.tolist()) if isinstance(name, str) else ""
         raise InputError(f"there is no {entity} {name!r}{hint}")
     return np.asarray(numbers, np.int64)
+
+
+def numbered(what: str, given: Any, names: list[str] | None, size: int) -> NDArray[np.int64]:
+    """Convert names of entities or relations to integer ids; validate and return given ids."""
+    given = [given] if isinstance(given, str | Integral) else given
+    array = as_names(given)
+    by_name = names is not None and array is not None and array.dtype.kind == "U"
+    return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)

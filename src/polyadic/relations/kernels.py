@@ -172,14 +172,23 @@ class RuleScorer:
         return scores
 
     def rules_for(
-        self, known: int, relation: int, answer: int, *, k: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return the weights and the ids, of shape (4, k), of the k best rules of each kind for one answer."""
+        self, known: int, relation: int, answer: int, *, k: int, summed: bool
+    ) -> Iterator[tuple[bool, int, float]]:
+        """Yield the rules (whether by a path, number and weight) that make up the score of one answer."""
         best, by = self._place(k)
         _conclusions(self.graph, self.rules, known, relation, best, by, self._found)
-        counts = best[answer].copy()
+        kinds, places = np.nonzero(best[answer])
+        weights, numbers = best[answer, kinds, places].astype(float), by[answer, kinds, places]
         best[self._found[1 : self._found[0] + 1]] = 0
-        return counts, by[answer].copy()
+        if not summed:
+            first = np.argsort(-weights, kind="stable")[:k]
+            kinds, numbers, weights = kinds[first], numbers[first], weights[first] * TIE ** np.arange(len(first))
+        return zip((kinds == PATH).tolist(), numbers.tolist(), weights.tolist(), strict=True)
+
+    def targets(self, x: int, r: int) -> NDArray[np.int64]:
+        """Return the entities that a relation connects to entity ``x``."""
+        low, high = _span(self.graph, x, r)
+        return np.asarray(self.graph.members[low:high])
 
     def _place(self, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         if self._room[0].shape[2] != k:

@@ -108,8 +108,7 @@ class Schema:
 
     def triples(self) -> Iterator[Fact]:
         """Yield the subject, object and predicate of each known fact, or its entity and predicate."""
-        rows, columns = self.indices.T.tolist()
-        for i, j in zip(rows, columns, strict=True):
+        for i, j in self.indices.tolist():
             yield *self.pairs[i], self.predicates[j]
 
     @cached_property

@@ -192,6 +192,10 @@ class ActiveSet(MultiplicativeSquares):
         return value
 
 
+SQUARES = {"auto": Squares, "hals": Squares, "mu": MultiplicativeSquares, "anls": ActiveSet}
+"""Updates for the squared loss by solver."""
+
+
 class Divergence:
     r"""Update of one factor by multiplicative steps, which never increase the penalized beta-divergence.
 

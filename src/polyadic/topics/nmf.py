@@ -12,9 +12,8 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Seed, Within
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import (
-    ActiveSet,
+    SQUARES,
     Divergence,
-    MultiplicativeSquares,
     Squares,
     WeightedCells,
     cells_of,
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float32]
 
 BETAS = {"squared": 2.0, "kl": 1.0}  # beta-divergences that have a name
-SQUARES = {"auto": Squares, "hals": Squares, "mu": MultiplicativeSquares, "anls": ActiveSet}
-"""Updates for the squared loss by solver."""
 
 
 class NMF(Topics):
