@@ -21,7 +21,7 @@ import numpy as np
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
 from polyadic.core.solvers.run import run
-from polyadic.core.unfolding import mode_dot, unfold
+from polyadic.core.unfolding import mode_dot
 from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
 from polyadic.ranking.reranking import Reranker
 
@@ -81,13 +81,6 @@ def mapped(v: ArrayLike, place: AnyArray, sizes: Sequence[int]) -> Array:
     """Arrange feature weights in a dense tensor, adding the weights of features in the same cell."""
     W = np.bincount(place, weights=np.asarray(v, float), minlength=math.prod(sizes))
     return W.astype(float).reshape(tuple(sizes), order="F")
-
-
-def mapped_spectrum(v: ArrayLike, place: AnyArray, sizes: Sequence[int]) -> Array:
-    """Return the singular values of the weight tensor unfolded along the last mode (figure 4 of the paper)."""
-    from scipy.linalg import svdvals
-
-    return np.asarray(svdvals(unfold(mapped(v, place, sizes), len(sizes) - 1)))
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
