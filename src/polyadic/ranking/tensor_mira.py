@@ -95,10 +95,7 @@ SWEEPS = 30  # number of power iterations; the start need not be exact
 
 
 def initial_factors(init: Start, sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[Array]:
-    """Initialize factors with random signs, uniform entries from 0 to 1, or equal entries, with a tensor of unit norm.
-
-    Equal entries make all components alike until the updates reach them one after another. Zeros would stay zero.
-    """
+    """Return factors of a tensor of unit norm, with random signs, uniform entries from 0 to 1, or equal entries."""
     draw: dict[str, Any] = {"signs": partial(rng.choice, [-1.0, 1.0]), "uniform": rng.random, "equal": np.ones}
     return _unit([draw[init]((n, H)) for n in sizes])
 

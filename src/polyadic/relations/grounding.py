@@ -189,11 +189,7 @@ class GroundingBatch(NamedTuple):
 
 
 class Groundings:
-    r"""Negative log-likelihood of rules over their groundings: :math:`-\sum_g w_g \log [F_g]`.
-
-    ``drawn`` is the number of random pairs per epoch for each of the ``counts`` groundings of a rule with an observed
-    cell. Rules with swapped variables need reversed pairs (:meth:`~polyadic.relations.schema.Schema.with_reversed`).
-    """
+    r"""Negative log-likelihood of rules, :math:`-\sum_g w_g \log [F_g]`, with ``drawn`` random groundings per known."""
 
     def __init__(self, schema: Schema, rules: Sequence[Rule], *, drawn: int = 1) -> None:
         check_rules(rules, schema)
@@ -266,11 +262,7 @@ def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
 
 
 class DerivedNegatives:
-    """Sampler of ``n_negatives`` for each derived cell that is not observed, anew in each epoch.
-
-    ``derived`` contains observed facts, too; no negative is derived. Without negatives, a conclusion that holds of all
-    pairs satisfies a rule.
-    """
+    """Sampler of ``n_negatives``, which are not derived themselves, for each derived cell that is not observed."""
 
     def __init__(
         self,

@@ -111,10 +111,7 @@ class Terms(NamedTuple):
 
 
 class PairForm:
-    """Log-odds of a universal schema with the terms named in ``features``, for stochastic gradient descent.
-
-    The tables stack the vectors U, V, T, D1, D2, X, Y and Z, and the weights W, b (``columns``) and a (``rows``).
-    """
+    """Terms of log-odds, in tables that stack the vectors U, V, T, D1, D2, X, Y and Z, and the weights W, b and a."""
 
     def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:
         pairs, predicates = schema.cells.shape
@@ -183,8 +180,7 @@ def co_occurring(known: csr_array) -> NDArray[np.int64]:
 class AbsentCells:
     """Sampler of cells that are not listed, from the column of a given cell (``axis`` "column") or from all ("all").
 
-    Rows of one entity (``single``) and rows of two are separate: a cell is drawn from rows of the same number of
-    entities as the given one, and with ``axis="all"`` from the predicates that occur in such rows.
+    A cell is drawn from rows of as many entities as the given one and, of all, from predicates that occur in these.
     """
 
     def __init__(

@@ -139,10 +139,7 @@ def descend_features(
 def descend_linear(
     data: Observed, start: Machine, *, loss: Loss, ridge: Ridge, l1: float, sag: bool, rng: np.random.Generator
 ) -> Iterator[Sweep]:
-    """Iterate over epochs of SAG or SAGA for a machine of order 1; yields ``[bias, V]``.
-
-    The bias is the weight of a last feature that is 1 in each row and has no penalty.
-    """
+    """Yield ``[bias, V]`` after epochs of SAG or SAGA for a machine of order 1, with the bias as a last feature."""
     starts, columns, x = data.table.rows
     (n, features), counts = data.table.shape, data.counts
     share = np.append(ridge.features(counts) * (counts > 0), 0)

@@ -176,10 +176,7 @@ SCALES = 2.0 ** np.arange(-20, 11)  # scales of the start that are tried
 
 
 class Tasks:
-    """Objective of low-rank multi-task learning for targets of shape (n, K), NaN where unknown, minus ``centre``.
-
-    ``rows`` and ``columns`` are the cells of y, shape (m,), or None if all are known, with y of shape (n, K).
-    """
+    """Objective for targets minus ``centre``: y at ``rows`` and ``columns``, or of shape (n, K) if all are known."""
 
     def __init__(self, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> None:
         Y = dense_of(targets, "targets", "array")
