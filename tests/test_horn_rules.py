@@ -176,9 +176,10 @@ def test_doors():
 def test_rules_for_an_answer_are_those_of_its_score():
     told = HornRules(3, seed=0).fit(planted())._reasoner
     answers = RuleScorer(told.graph, told.rules)
-    scores = answers.scores(np.array([3, 7]), np.array([0, 1]), k=2, summed=True)
+    how = {"k": 2, "summed": True}
+    scores = answers.scores(np.array([3, 7]), np.array([0, 1]), **how)
     for row, (known, relation) in zip(scores, ((3, 0), (7, 1)), strict=True):
-        sums = [answers.rules_for(known, relation, y, k=2)[0].sum() for y in range(len(row))]
+        sums = [sum(part for *_, part in answers.rules_for(known, relation, y, **how)) for y in range(len(row))]
         np.testing.assert_allclose(row, sums, rtol=1e-6)
 
 

@@ -170,7 +170,7 @@ def test_choosing_never_sees_what_is_scored():
     seen = []
 
     class Spy:
-        def fit(self, X, y):  # noqa: ARG002  scikit-learn's
+        def fit(self, X, y):
             seen.append(("fit", X[:, 0].tolist()))
             return self
 

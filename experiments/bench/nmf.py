@@ -22,8 +22,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from polyadic.core.solvers.run import run
 from polyadic.datasets.documents import bbc, kos
 from polyadic.text.documents import document_table
-from polyadic.topics.multiplicative import Divergence, Squares, WeightedCells, descend, uniform
-from polyadic.topics.nmf import SQUARES
+from polyadic.topics.multiplicative import SQUARES, Divergence, Squares, WeightedCells, descend, uniform
 from polyadic.topics.text_topics import TextTopics
 
 CLOSE = 1.001

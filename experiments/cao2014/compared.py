@@ -7,13 +7,14 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from scipy.linalg import svdvals
 from sklearn.base import clone
 
 from polyadic.core.stage_cache import whole
 from polyadic.metrics.figures import Figure
 from polyadic.ranking.linear_rerankers import MIRA, RankingPerceptron
 from polyadic.ranking.reranking import candidate_scores, choose
-from polyadic.ranking.tensor_mira import TensorMIRA, mapped_spectrum, mode_sizes, places
+from polyadic.ranking.tensor_mira import TensorMIRA, mapped, mode_sizes, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -158,7 +159,7 @@ def spectra(lists: Lists, *, mappings: Iterable[FeatureMapping], seed: int) -> F
     sizes = mode_sizes(len(v), 2)
     values: Facts = {}
     for mapping in mappings:
-        s = mapped_spectrum(v, places(mapping, len(v), sizes, v=v, seed=seed), sizes)
+        s = svdvals(mapped(v, places(mapping, len(v), sizes, v=v, seed=seed), sizes).T)
         values[mapping] = (s[:SPECTRUM] / np.sqrt((s**2).sum())).tolist()
     return values
 

@@ -61,10 +61,7 @@ class NormTerm(NamedTuple):
 
 
 def trace_norm_sum(smooth: Any, known: Ints, norms: Sequence[NormTerm], *, latent: bool, tol: float) -> Iterator[Sweep]:
-    """Minimize a loss of known elements, each in one matrix at least, plus trace norms of matrices of elements.
-
-    Yields the array, a lower bound of the objective, and factors of the shrunk matrices, to a relative gap of ``tol``.
-    """
+    """Yield the array, a lower bound of the objective, and factors of the matrices, to a relative gap of ``tol``."""
     count, bound = np.maximum(_scatter(norms, [np.ones(term.cells.shape) for term in norms]), 1), -np.inf
     for x, Z, W in _iterates(smooth, known, norms, latent=latent):
         y, G = smooth.gradient(x[known]), np.zeros_like(x)
@@ -137,11 +134,9 @@ def _nearest(smooth: CellLosses, v: Array, rho: Any) -> Array:
 
 
 def robust_pca(X: Array, known: Mask, *, penalty: float, tol: float) -> Iterator[Sweep]:
-    """Decompose a matrix into a low-rank matrix L and a sparse matrix S by principal component pursuit.
+    """Yield ``U``, ``s`` and ``V`` of L, then S (dense, zero where unknown) and a lower bound of the objective.
 
-    Unknown cells may have any value in S, at no cost. Yields ``U``, ``s`` and ``V`` of L, then S (dense, with exact
-    zeros) and a lower bound of the objective, which is that of L and the residual of the observed cells. Ends when the
-    relative duality gap and the relative residual are at most ``tol``.
+    Ends when the relative duality gap and the relative residual of the observed cells are at most ``tol``.
     """
     check_size(X.shape)
     x = np.where(known, X, 0.0)

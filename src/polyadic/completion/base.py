@@ -63,7 +63,6 @@ class CompletionModel(Model, ABC):
         of a sparse matrix are observed, except by models of positive cells, to which all zeros are unobserved.
         InputError is raised if no cell is observed, one occurs twice, or the model does not allow a value or a setting.
         """
-        del y
         self.check()
         return self._fit(self._sampled(self._read(X), X))
 
@@ -76,7 +75,6 @@ class CompletionModel(Model, ABC):
             Held-out cells, in the shape of the fit. X of another shape, or with only some cells of the fit, has new
             rows, as in ``cross_val_score``: a random fifth of its cells is predicted from the others (by ``fold_in``).
         """
-        del y
         model, out, _ = self._to_score(X)
         family = getattr(self, "family", getattr(self, "loss", "normal"))
         return explained(out.values, model.predict(out.rows, out.columns), family)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import DistributionModel, check_grown, grown
-from polyadic.completion.cells import Prediction, cells_of, compared
+from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, compared
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, draw_prior
 from polyadic.core.containers import match_columns
@@ -22,7 +22,6 @@ from polyadic.core.model import Count, Natural, Seed, Threads, learned
 from polyadic.core.objective import Term
 
 if TYPE_CHECKING:
-    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.annotations import Array, Ints
 
 
@@ -32,15 +31,6 @@ class BayesianMatrixFactorization(DistributionModel):
     The sampler is :mod:`polyadic.completion.coupled.gibbs`. Observed cells are standardized internally. Predictions are
     means over posterior samples, and their spread plus the noise is the uncertainty. For several tables see
     :class:`~polyadic.completion.coupled.bayesian.BayesianFactorization`.
-
-    Parameters
-    ----------
-    burn_in : int
-        Number of initial sweeps that are discarded.
-    draws : int
-        Number of posterior samples drawn after burn-in.
-    n_samples : int
-        Maximum number of posterior samples stored for predictions, evenly spaced.
 
     Attributes
     ----------

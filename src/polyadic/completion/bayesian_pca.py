@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 
 from polyadic.completion.base import DistributionModel
-from polyadic.completion.cells import Prediction, cells_of
+from polyadic.completion.cells import ObservedEntries, Prediction, cells_of
 from polyadic.completion.coupled.gibbs import Average
 from polyadic.completion.generalized_pca import FAMILIES
 from polyadic.core.entries import Entries
@@ -22,7 +22,6 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.nuts import nuts
 
 if TYPE_CHECKING:
-    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.annotations import Array, Ints
 
 INTERCEPT = 5.0  # standard deviation of the prior of the intercept
@@ -49,10 +48,6 @@ class BayesianGeneralizedPCA(DistributionModel):
         Distribution of the values.
     burn_in : int
         Number of initial transitions that adapt the sampler and are discarded.
-    draws : int
-        Number of posterior samples drawn after burn-in.
-    n_samples : int
-        Maximum number of posterior samples stored for predictions, evenly spaced.
     max_depth : int
         A transition takes at most :math:`2^{\mathtt{max\_depth}} - 1` leapfrog steps.
 

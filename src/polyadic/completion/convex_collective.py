@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import TraceNormModel
-from polyadic.completion.cells import cells_of, explained, pairs
+from polyadic.completion.cells import ObservedEntries, cells_of, explained, pairs
 from polyadic.completion.trace_norm import fit_offsets
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.losses import Squared
+from polyadic.core.losses import Convex, Squared
 from polyadic.core.model import Threads
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum
 from polyadic.core.solvers.trace_norm import Pattern, Problem
@@ -22,16 +22,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.annotations import Array
-    from polyadic.core.losses import Convex
 
 
 class RelationMatrix(NamedTuple):
     """Observed cells of a relation between entities of two types, such as ``"user"`` and ``"film"``.
 
-    Relations with the same type share its entities, in the same order. A relation within one type is symmetric, and
-    each pair is given once.
+    Relations share the entities of a type, in the same order. Within one type, each pair is given once.
     """
 
     row_kind: str
@@ -97,7 +94,6 @@ class ConvexCollective(TraceNormModel):
 
         InputError is raised if the sizes of a type differ, a cell occurs twice, or a parameter is out of range.
         """
-        del y
         self.check()
         given = [cells_of(relation.X) for relation in X]
         sizes = _sizes(X, given)
@@ -139,7 +135,6 @@ class ConvexCollective(TraceNormModel):
 
     def score(self, X: Sequence[RelationMatrix], y: Any = None) -> float:
         """Return the explained deviance of held-out cells, given as in :meth:`fit`, as its mean over relations."""
-        del y
         check_is_fitted(self)
         if [each[:2] for each in X] != [tuple(kinds) for kinds in self.kinds_]:
             raise InputError("X must have the relations of the fit, in the same order")

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import cells_of, explained, split_cells
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
-from polyadic.core.losses import Logistic, LogPoisson, Squared
+from polyadic.core.losses import Logistic, LogPoisson, Loss, Squared
 from polyadic.core.model import Amount, Callback, Count, Seed, Transformer
 from polyadic.core.penalties import L2
 from polyadic.core.solvers.quasi_newton import quasi_newton
-from polyadic.core.solvers.run import run
+from polyadic.core.solvers.run import Result, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import AnyArray, Array
     from polyadic.core.forms import Factors
-    from polyadic.core.losses import Loss
-    from polyadic.core.solvers.run import Result
 
 
 class Family(NamedTuple):
@@ -96,7 +94,6 @@ class GeneralizedPCA(Transformer):
 
         InputError is raised if X is not a matrix with known values of the family, or a parameter is out of range.
         """
-        del y
         self.check()
         x = self._checked(X)
         name_columns(self, X)
@@ -122,7 +119,6 @@ class GeneralizedPCA(Transformer):
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the explained deviance (R² if normal) of a random fifth of the cells of rows, given the others."""
-        del y
         given, out = split_cells(cells_of(self._new_rows(X)), 0.2, seed=0)
         means = self.inverse_transform(self._factors_of(given.array()))
         return explained(out.values, means[out.rows, out.columns], self.family)

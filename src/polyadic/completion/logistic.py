@@ -12,13 +12,12 @@ from polyadic.completion.cells import ObservedEntries, cells_of
 from polyadic.completion.recommending import Recommender
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
-from polyadic.core.forms import CP
+from polyadic.core.forms import CP, Factors
 from polyadic.core.losses import Logistic
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2
 from polyadic.core.solvers.quasi_newton import quasi_newton
-from polyadic.core.solvers.run import run
 from polyadic.core.solvers.saga import saga_factors
 from polyadic.core.solvers.sgd import descend_labels
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from polyadic.core.annotations import AnyArray, Array, Ints
-    from polyadic.core.forms import Factors
     from polyadic.core.selection import SearchSpace
     from polyadic.core.solvers.run import Sweep
 
@@ -109,7 +107,7 @@ class LogisticFactorization(Recommender):
             objective = Objective([term], [L2(self.ridge)] * 2, threads=self.threads)
             averaging = self.solver != "quasi-newton"
             solver = self._saga(objective, start, rng) if averaging else quasi_newton(objective, start)
-        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        factors = self._optimize(solver)
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self
 

@@ -11,20 +11,19 @@ from scipy.special import log_ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import DistributionModel, SearchedModel
-from polyadic.completion.cells import Prediction, cells_of, pairs
+from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
 from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed
 from polyadic.core.resources import check_memory
-from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike
 
-    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.annotations import Array, Ints
 
 MAX_LEVELS = 50  # maximum number of levels of ordinal values
@@ -111,7 +110,6 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         row_features, column_features : array or sparse matrix of shape (rows, p) and (columns, q), optional
             Features of rows and columns. InputError is raised if they do not match the matrix.
         """
-        del y
         self.check()
         cells = self._sampled(self._read(X), X)
         x = _features("row_features", row_features, cells.shape[0])
@@ -130,7 +128,7 @@ class MatchboxFactorization(DistributionModel, SearchedModel):
         size = sum(part.nnz for part in parts) * (self.rank + 1) + len(level) * (len(self.levels_) - 1)
         check_memory(16.0 * size, "the messages", "lower the rank or leave out features")
         solver = self._passes(cells, level, features)
-        beliefs = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        beliefs = self._optimize(solver)
         weights = [np.stack([linear / precision, 1 / precision]) for precision, linear in beliefs]
         self.row_weights_, self.column_weights_, self.thresholds_ = weights
         pairs = zip(features, weights, strict=False)

@@ -10,7 +10,6 @@ import numpy as np
 from polyadic.completion.recommending import Recommender
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
-from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import LearningRate, descend_pairs
 
 if TYPE_CHECKING:
@@ -89,6 +88,6 @@ class PairwiseRanking(Recommender):
         how: dict[str, Any] = {"negatives": self.n_negatives, "ridge": self.ridge, "threads": self._threads}
         how["everywhere"] = everywhere
         solver = descend_pairs(listed, start, steps=steps, rng=rng, **how)
-        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        factors = self._optimize(solver)
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self

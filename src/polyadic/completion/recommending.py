@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import SearchedModel
-from polyadic.completion.cells import cells_of, pairs, positive_cells, split_cells
+from polyadic.completion.cells import ObservedEntries, cells_of, pairs, positive_cells, split_cells
 from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.containers import match_columns
 from polyadic.core.errors import InputError, InputWarning, check_int
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from polyadic.completion.cells import ObservedEntries
 
 BLOCK = 1 << 24  # number of products of rows and columns held at once
 MAX_PARTIAL_SORT = 256  # maximum number of columns selected by partial sorting; for more, rows are sorted completely
@@ -89,7 +88,6 @@ class Recommender(SearchedModel):
         Cells of ``without`` are not ranked, usually those of the fit, which otherwise take the first ranks. See
         :meth:`~polyadic.completion.base.CompletionModel.score`.
         """
-        del y
         model, out, given = self._to_score(positive_cells(X))
         given = without if given is None else given
         return float(_ndcg(model, out, None if given is None else positive_cells(given, empty=True)).mean())

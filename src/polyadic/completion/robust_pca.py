@@ -64,7 +64,6 @@ class RobustPCA(Model):
 
         InputError is raised if all observed cells are zero, the matrix is too large, or a parameter is out of range.
         """
-        del y
         self.check()
         cells = cells_of(X)
         check_size(cells.shape)
@@ -81,7 +80,6 @@ class RobustPCA(Model):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return R² of the predictions of held-out cells by the low-rank matrix; X is as in :meth:`fit`."""
-        del y
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.matrix_
         i, j = pairs(cells.rows, cells.columns, (len(U), len(V)))

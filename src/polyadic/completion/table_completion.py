@@ -6,7 +6,7 @@ A table is its known cells: the name of a row, the name of a column and a value 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
@@ -37,8 +37,6 @@ from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from polyadic.core.annotations import AnyArray, Array, Ints
 
 METHODS = {

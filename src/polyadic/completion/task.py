@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Share, Table
-from polyadic.interface.run import Saved, save
+from polyadic.interface.run import Saved, check_out, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
 
@@ -326,10 +326,8 @@ def add(
         differ.
     """
     from polyadic.completion.named_cells import read_cells
-    from polyadic.core.files import check_replaceable
-    from polyadic.core.serialization import KIND
 
-    check_replaceable(out, KIND, overwrite=force)
+    check_out(out, force=force)
     news = read_cells(table, reading, columns=columns)
     model.update(news, sweeps=sweeps, sums=sums, refit=refit)
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)

@@ -25,14 +25,13 @@ from polyadic.core.losses import Convex, Logistic, Squared, WithOutliers
 from polyadic.core.model import Amount, Count, Positive, Threads, Transformer
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
-from polyadic.core.solvers.smooth import CellLosses
+from polyadic.core.solvers.smooth import CellLosses, Smooth
 from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from polyadic.core.annotations import AnyArray, Array, Ints
-    from polyadic.core.solvers.smooth import Smooth
 
 Kind = Literal["none", "mean", "biases"]
 MAX_ROUNDS, REL_TOL = 200, 1e-8
@@ -220,7 +219,6 @@ class TraceNormCompletion(Transformer, CompletionModel, TraceNormModel):
         start : Spectral, optional
             Start of FISTA and Soft-Impute, such as ``start_`` of a fit with a larger penalty.
         """
-        del y
         self.check()
         cells = self._sampled(cells_of(X), X)
         problem, offsets = self._problem(cells)

@@ -138,7 +138,6 @@ class TraceNormSum(TraceNormModel):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the explained deviance (R²) of held-out elements, given as in :meth:`fit`."""
-        del y
         check_is_fitted(self)
         numbers, values, shape = _elements(X)
         if shape != self.array_.shape:

@@ -25,9 +25,9 @@ writes these and the settings; :func:`~polyadic.core.serialization.load` restore
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -36,7 +36,12 @@ from polyadic.core.annotations import Factors
 from polyadic.core.docstrings import inherited
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share, Threads, Within, check_settings
-from polyadic.core.solvers.run import Callback, Result
+from polyadic.core.solvers.run import Callback, Result, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polyadic.core.solvers.run import Sweep
 
 __all__ = [
     "Amount",
@@ -73,6 +78,12 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         Relative change of the objective at which the fit stops. See :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
         Seed of the random generator. None is a new start each time.
+    burn_in : int
+        Number of initial sweeps that are discarded.
+    draws : int
+        Number of posterior samples drawn after burn-in.
+    n_samples : int
+        Maximum number of posterior samples stored for predictions, evenly spaced.
     threads : int, optional
         Number of threads (default: all cores). The result does not depend on it.
     callback : callable, optional
@@ -97,6 +108,17 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
         cls.__doc__ = inherited(cls, [each.name for each in fields(cls) if each.init])
+
+    _tags: ClassVar[Mapping[str, Any]] = {}
+    """Tags of scikit-learn by name, such as ``"input_tags.sparse"``."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of scikit-learn, with those of the class."""
+        tags = super().__sklearn_tags__()
+        for name, value in self._tags.items():
+            part, _, tag = name.partition(".")
+            setattr(getattr(tags, part), tag, value)
+        return tags
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range; it names the setting, the allowed values and the value."""
@@ -137,6 +159,10 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     def _within(self) -> Callable[[float], None] | None:
         """Callback that reports progress within an iteration, or None."""
         return getattr(self.callback, "within", None)
+
+    def _optimize(self, solver: Iterator[Sweep], *, measure: Callable[[Factors], float] | None = None) -> Factors:
+        """Run an iterative solver with the settings of the model, keep the record, and return the factors."""
+        return self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure))
 
     def _keep(self, result: Result) -> Factors:
         """Store the record of an iterative fit in fitted attributes, and return the factors."""

@@ -37,6 +37,13 @@ class Incomplete(dict[str, Any]):
     """Result of a command with partly invalid input, printed before an exit with the code for invalid input."""
 
 
+def check_out(out: Path, *, force: bool) -> None:
+    """Raise InputError if no model can be saved to a folder, or it exists and is no model to replace."""
+    from polyadic.core.serialization import KIND
+
+    check_replaceable(out, KIND, overwrite=force)
+
+
 def train(
     model: Model,
     read: Callable[[], Any],
@@ -50,10 +57,8 @@ def train(
 
     Settings and the output path are checked before anything is read.
     """
-    from polyadic.core.serialization import KIND
-
     model.check()
-    check_replaceable(out, KIND, overwrite=force)
+    check_out(out, force=force)
     fitted = (fit or model.fit)(read())
     saved = save(fitted, out, force=force, summary=summary)
     if "choice" in saved:

@@ -57,10 +57,9 @@ REFRESH_INTERVAL = 1024  # number of lists after which the incrementally updated
 def passive_aggressive(
     blocks: Iterable[QueryGroups], learner: Linear | Multilinear, *, rng: np.random.Generator | None = None
 ) -> Iterator[Sweep]:
-    """Iterate over epochs of online learning until an epoch makes no update.
+    """Yield weights and factors, and the mean cost of choices before updates, until an epoch makes no update.
 
-    Yields weights and factors, and the mean cost of the choices made before each update; at the start, that of the
-    first block. ``rng`` shuffles the lists of a block.
+    At the start it is the cost of the first block. ``rng`` shuffles the lists of a block.
     """
     first = next(block for block in blocks if len(block))
     reached = learner.reached()

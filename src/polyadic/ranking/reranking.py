@@ -19,7 +19,7 @@ from polyadic.core.model import Callback, Count, Model, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.query_groups import QueryGroups
 from polyadic.core.solvers.run import run
-from polyadic.ranking.passive_aggressive import passive_aggressive
+from polyadic.ranking.passive_aggressive import Linear, Multilinear, passive_aggressive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
-    from polyadic.ranking.passive_aggressive import Linear, Multilinear
 
 BLOCK_SIZE = 1 << 23  # approximate number of values per block
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,13 +21,11 @@ import numpy as np
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
 from polyadic.core.solvers.run import run
-from polyadic.core.unfolding import mode_dot, unfold
+from polyadic.core.unfolding import mode_dot
 from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
 from polyadic.ranking.reranking import Reranker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.core.annotations import AnyArray, Array, Ints
@@ -85,13 +83,6 @@ def mapped(v: ArrayLike, place: AnyArray, sizes: Sequence[int]) -> Array:
     return W.astype(float).reshape(tuple(sizes), order="F")
 
 
-def mapped_spectrum(v: ArrayLike, place: AnyArray, sizes: Sequence[int]) -> Array:
-    """Return the singular values of the weight tensor unfolded along the last mode (figure 4 of the paper)."""
-    from scipy.linalg import svdvals
-
-    return np.asarray(svdvals(unfold(mapped(v, place, sizes), len(sizes) - 1)))
-
-
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Hash integers by the finaliser of SplitMix64 (Steele, Lea, Flood 2014), with equal results on all platforms."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
@@ -104,10 +95,7 @@ SWEEPS = 30  # number of power iterations; the start need not be exact
 
 
 def initial_factors(init: Start, sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[Array]:
-    """Initialize factors with random signs, uniform entries from 0 to 1, or equal entries, with a tensor of unit norm.
-
-    Equal entries make all components alike until the updates reach them one after another. Zeros would stay zero.
-    """
+    """Return factors of a tensor of unit norm, with random signs, uniform entries from 0 to 1, or equal entries."""
     draw: dict[str, Any] = {"signs": partial(rng.choice, [-1.0, 1.0]), "uniform": rng.random, "equal": np.ones}
     return _unit([draw[init]((n, H)) for n in sizes])
 

@@ -16,7 +16,6 @@ from polyadic.core.losses import Logistic
 from polyadic.core.model import Amount, Callback, Count, Model, Seed
 from polyadic.core.penalties import L2
 from polyadic.core.solvers.quasi_newton import quasi_newton
-from polyadic.core.solvers.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +103,7 @@ class TupleClassifier(Model):
             for theta in start:
                 theta[0] += rng.choice([-1, 1], self.rank) * self.rank ** (-1 / len(known))
             solver = quasi_newton(problem, start)
-            fitted.append(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)))
+            fitted.append(self._optimize(solver))
             if self.interrupted_:
                 break
         share = len(fitted) ** (-1 / len(known))

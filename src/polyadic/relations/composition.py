@@ -75,7 +75,6 @@ class TransitiveVerbs(Model):
         their rows are scaled to length 1.
         """
         self.check()
-        del y
         X = entries_of(X, "X", remedy=IMPUTE)
         N = complete(numbers_of(nouns, "nouns"), "nouns").values.astype(np.float32)
         if X.order != 3 or X.symmetric or N.ndim != 2 or X.shape[0] != len(N) or X.shape[2] != len(N):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -17,7 +17,6 @@ from polyadic.text.tables import FACTS, Role, TableReading, name_in, open_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -347,3 +346,11 @@ def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> ND
         hint = meant(name, known.tolist()) if isinstance(name, str) else ""
         raise InputError(f"there is no {entity} {name!r}{hint}")
     return np.asarray(numbers, np.int64)
+
+
+def numbered(what: str, given: Any, names: list[str] | None, size: int) -> NDArray[np.int64]:
+    """Convert names of entities or relations to integer ids; validate and return given ids."""
+    given = [given] if isinstance(given, str | Integral) else given
+    array = as_names(given)
+    by_name = names is not None and array is not None and array.dtype.kind == "U"
+    return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)

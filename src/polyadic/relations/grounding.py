@@ -30,7 +30,7 @@ section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -42,14 +42,10 @@ from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic
 from polyadic.core.resources import check_memory
 from polyadic.core.settings import Within, check_setting
-from polyadic.relations.formulas import Atom, atoms_of, check_predicates, worlds
-from polyadic.relations.questions import AbsentCells
+from polyadic.relations.formulas import Atom, Rule, atoms_of, check_predicates, worlds
+from polyadic.relations.questions import AbsentCells, CellLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from polyadic.relations.formulas import Rule
-    from polyadic.relations.questions import CellLoss
     from polyadic.relations.schema import Schema
 
 
@@ -193,11 +189,7 @@ class GroundingBatch(NamedTuple):
 
 
 class Groundings:
-    r"""Negative log-likelihood of rules over their groundings: :math:`-\sum_g w_g \log [F_g]`.
-
-    ``drawn`` is the number of random pairs per epoch for each of the ``counts`` groundings of a rule with an observed
-    cell. Rules with swapped variables need reversed pairs (:meth:`~polyadic.relations.schema.Schema.with_reversed`).
-    """
+    r"""Negative log-likelihood of rules, :math:`-\sum_g w_g \log [F_g]`, with ``drawn`` random groundings per known."""
 
     def __init__(self, schema: Schema, rules: Sequence[Rule], *, drawn: int = 1) -> None:
         check_rules(rules, schema)
@@ -270,11 +262,7 @@ def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
 
 
 class DerivedNegatives:
-    """Sampler of ``n_negatives`` for each derived cell that is not observed, anew in each epoch.
-
-    ``derived`` contains observed facts, too; no negative is derived. Without negatives, a conclusion that holds of all
-    pairs satisfies a rule.
-    """
+    """Sampler of ``n_negatives``, which are not derived themselves, for each derived cell that is not observed."""
 
     def __init__(
         self,

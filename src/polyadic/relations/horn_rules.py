@@ -16,17 +16,8 @@ from polyadic.core.progress import bar, tracked
 from polyadic.core.resources import check_memory
 from polyadic.relations.facts import Facts, by_name, shared, triples_by
 from polyadic.relations.formulas import And, Atom, Implies
-from polyadic.relations.kernels import (
-    PATH,
-    TIE,
-    RuleIndex,
-    RuleScorer,
-    graph_of,
-    joining_paths,
-    path_counts,
-    property_counts,
-)
-from polyadic.relations.link_prediction import LinkPredictor, learned_facts
+from polyadic.relations.kernels import RuleIndex, RuleScorer, graph_of, joining_paths, path_counts, property_counts
+from polyadic.relations.link_prediction import LinkPredictor, Triples, learned_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.relations.kernels import Graph
-    from polyadic.relations.link_prediction import Triples
+
 
 SEARCH_FACTOR = 200  # steps of the search for paths of three per relation, in multiples of ``steps``
 MAX_LONG_PATHS = 1_000  # maximum number of paths of three that are measured per relation: those of most facts
@@ -161,7 +152,6 @@ class HornRules(LinkPredictor):
         :meth:`KnowledgeTensor.fit <polyadic.relations.knowledge.KnowledgeTensor.fit>`.
         """
         self.check()
-        del y
         X = by_name(X)
         self.facts_, n, K = learned_facts(X)
         self.shape_ = n, K
@@ -324,24 +314,13 @@ class HornRules(LinkPredictor):
         check_int("k", k, low=1)
         s, r, o = *self._ends("subject", [subject]), *self._kinds([relation]), *self._ends("object", [object])
         parts: dict[tuple[bool, int], float] = {}
-        for known, asked, answer in ((s, r, o), (o, r + self.shape_[1], s)):
-            for rule, part in self._counting(int(known), int(asked), int(answer)):
+        how: dict[str, Any] = {"k": self.k, "summed": self.aggregation == "noisy-or"}
+        for question in ((s, r, o), (o, r + self.shape_[1], s)):
+            for by_path, number, part in self._reasoner.rules_for(*map(int, question), **how):
+                rule = by_path, int(self._path[number]) if by_path else number
                 parts[rule] = parts.get(rule, 0.0) + part / 2
         value = float(self._triples(np.array([s]), np.array([r]), np.array([o]))[0])
         return Explanation.of(value, [(self._reason(rule, (s, r, o), k), part) for rule, part in parts.items()])
-
-    def _counting(self, known: int, relation: int, answer: int) -> list[tuple[tuple[bool, int], float]]:
-        """Return the rules (by path or not, and the index) that contribute to a score, with their weights."""
-        best, by = self._reasoner.rules_for(known, relation, answer, k=self.k)
-        kinds, places = np.nonzero(best)
-        weights = best[kinds, places].astype(float)
-        if self.aggregation == "maximum":
-            first = np.argsort(-weights, kind="stable")[: self.k]
-            kinds, places, weights = kinds[first], places[first], weights[first] * TIE ** np.arange(len(first))
-        numbers = by[kinds, places].tolist()
-        by_path = (kinds == PATH).tolist()
-        rules = [(path, int(self._path[n]) if path else n) for path, n in zip(by_path, numbers, strict=True)]
-        return [*zip(rules, weights.tolist(), strict=True)]
 
     def _reason(self, rule: tuple[bool, int], fact: tuple[Any, Any, Any], k: int) -> Reason:
         by_path, number = rule
@@ -362,20 +341,13 @@ class HornRules(LinkPredictor):
         elif body - G == (head + K) % (2 * K):
             facts = []  # the frequency of the answer does not follow from facts of this entity
         else:
-            facts = [[self._fact(body - G, member, other)] for other in self._led(member, body - G)[:k].tolist()]
+            others = self._reasoner.targets(member, body - G)[:k].tolist()
+            facts = [[self._fact(body - G, member, other)] for other in others]
         return Reason(self._property_rule(number), facts)
-
-    def _led(self, x: int, r: int) -> NDArray[np.int64]:
-        """Return the entities that a relation connects to entity ``x``."""
-        graph = self._reasoner.graph
-        g = int(graph.groups[x] + np.searchsorted(graph.relation[graph.groups[x] : graph.groups[x + 1]], r))
-        if g == graph.groups[x + 1] or graph.relation[g] != r:
-            return np.zeros(0, np.int64)
-        return np.asarray(graph.members[graph.bounds[g] : graph.bounds[g + 1]])
 
     def _walks(self, x: int, y: int, path: list[int], walk: list[int]) -> Iterator[list[int]]:
         """Yield all walks from entity ``x`` to entity ``y`` along a path of relations, without repeated entities."""
-        for z in self._led(x, path[0]).tolist():
+        for z in self._reasoner.targets(x, path[0]).tolist():
             if len(path) == 1 and z == y and z not in walk:
                 yield [*walk, z]
             elif len(path) > 1 and z != y and z not in walk:

@@ -105,10 +105,7 @@ def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph
 def joining_paths(
     graph: Graph, facts: NDArray[np.int64], head: int, *, max_length: int, steps: int, support: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find relation paths that connect subject and object in at least ``support`` triples of a relation.
-
-    Paths of three edges are searched during ``steps``. Returns relations, shape (m, 3), padded by -1, and counts.
-    """
+    """Return relation paths, shape (m, 3), -1 after the end, that connect ``support`` triples or more, and counts."""
     W, keys = len(graph.of), np.empty(KEYS, np.int64)
     mark = np.zeros(len(graph.groups) - 1, np.int64)
     subjects, objects = (frozen(column, np.int64) for column in facts.T)
@@ -172,14 +169,23 @@ class RuleScorer:
         return scores
 
     def rules_for(
-        self, known: int, relation: int, answer: int, *, k: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return the weights and the ids, of shape (4, k), of the k best rules of each kind for one answer."""
+        self, known: int, relation: int, answer: int, *, k: int, summed: bool
+    ) -> Iterator[tuple[bool, int, float]]:
+        """Yield the rules (whether by a path, number and weight) that make up the score of one answer."""
         best, by = self._place(k)
         _conclusions(self.graph, self.rules, known, relation, best, by, self._found)
-        counts = best[answer].copy()
+        kinds, places = np.nonzero(best[answer])
+        weights, numbers = best[answer, kinds, places].astype(float), by[answer, kinds, places]
         best[self._found[1 : self._found[0] + 1]] = 0
-        return counts, by[answer].copy()
+        if not summed:
+            first = np.argsort(-weights, kind="stable")[:k]
+            kinds, numbers, weights = kinds[first], numbers[first], weights[first] * TIE ** np.arange(len(first))
+        return zip((kinds == PATH).tolist(), numbers.tolist(), weights.tolist(), strict=True)
+
+    def targets(self, x: int, r: int) -> NDArray[np.int64]:
+        """Return the entities that a relation connects to entity ``x``."""
+        low, high = _span(self.graph, x, r)
+        return np.asarray(self.graph.members[low:high])
 
     def _place(self, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         if self._room[0].shape[2] != k:
@@ -301,11 +307,7 @@ def _joining_paths(graph, subjects, objects, first, head, max_length, steps, key
 
 @njit(cache=True, nogil=True)
 def _path_counts(graph, order, paths, rules, heads, max_steps):
-    """Numba kernel: count the entity pairs connected by each path, and the pairs that each head relation also connects.
-
-    Entities start paths in a random ``order`` of groups, until a path has taken ``max_steps`` steps. Rules of path i
-    have head relations ``heads[rules[i]:rules[i + 1]]``.
-    """
+    """Numba kernel of :func:`path_counts`; rules of path i have head relations ``heads[rules[i]:rules[i + 1]]``."""
     to, seen = graph.members, np.zeros(len(graph.groups) - 1, np.int64)
     pairs, right = np.zeros(len(paths), np.int64), np.zeros(len(heads), np.int64)
     stamp = 0

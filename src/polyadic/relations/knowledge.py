@@ -39,9 +39,9 @@ from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.progress import bar
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
+from polyadic.relations.bilinear import Bilinear, Complex, Diagonal, Slices, TuckerCore
 from polyadic.relations.facts import Facts, by_name, checked_triples, facts_of, held_out_facts, shared, triples_by
-from polyadic.relations.link_prediction import LinkPredictor, check_named, learned_facts
+from polyadic.relations.link_prediction import LinkPredictor, Triples, check_named, learned_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
-    from polyadic.relations.bilinear import Bilinear
-    from polyadic.relations.link_prediction import Triples
 
     _Names = tuple[list[str] | None, list[str] | None]
 
@@ -189,7 +187,6 @@ class KnowledgeTensor(LinkPredictor):
             Other true triples, which the ranks of validation triples are filtered by.
         """
         self.check()
-        del y
         X = by_name(X)
         triples, n, K = learned_facts(X)
         rng = np.random.default_rng(self.seed)
@@ -201,9 +198,7 @@ class KnowledgeTensor(LinkPredictor):
         names: _Names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
         measure = None if validation is None else self._measure(validation, known, names, (n, K), rng)
         self.facts_, (self.entities_, self.relations_) = triples, names
-        solver = self._descent(start, asked, batch, rng)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure)
-        self._place(self._keep(result))
+        self._place(self._optimize(self._descent(start, asked, batch, rng), measure=measure))
         self.temperature_ = math.nan
         if validation is not None:
             judged = triples_by("validation", validation, names=names, sizes=(n, K))
@@ -378,10 +373,7 @@ class KnowledgeTensor(LinkPredictor):
         return Explanation(value, math.nan, [*zip(names, parts[first].tolist(), strict=True)])
 
     def _moved(self, fact: NDArray[np.int64], facts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the inner products of the gradient of one triple's score with the gradients of other triples' scores.
-
-        A score is linear in each factor: the product is the score with one factor replaced by the gradient.
-        """
+        """Return the inner products of the gradients of one score and of others: scores with a gradient as a factor."""
         form, K = FORMS[self.form][0], self._sizes[1]
         A, B, R = self.subject_factors_, self.object_factors_, self.relation_factors_
         dA, dR = np.zeros_like(A), [np.zeros_like(x) for x in R]

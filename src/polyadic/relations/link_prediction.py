@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
@@ -17,25 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core.errors import InputError, InputWarning, SeenFactsWarning, check_int
 from polyadic.core.model import Model, learned
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
-from polyadic.relations.facts import (
-    Facts,
-    as_names,
-    by_name,
-    checked_triples,
-    numbers_of,
-    shared,
-    triples_by,
-    warn_of_order,
-)
+from polyadic.relations.facts import Facts, by_name, checked_triples, numbered, shared, triples_by, warn_of_order
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import ArrayLike
-
-    Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
-    Triples = Facts | ArrayLike
-
+Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
+Triples = Facts | ArrayLike
 MAX_CALIBRATION_FACTS, MAX_SCORES = 1_000, 1 << 25
 """Maximum number of calibration triples, and of their scores in each direction."""
 PARTS = "subject", "relation", "object"
@@ -68,14 +53,14 @@ class TripleModel(Model):
         Subjects and relations, of shape (m,), are given by number, or by name if the model has names. InputError is
         raised if a name or number is unknown, or the lengths differ.
         """
-        return self._ask(*self._asked("subject", subjects, relations), backwards=False)
+        return self._ask(*_alike(self._ends("subject", subjects), self._kinds(relations)), backwards=False)
 
     def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
         """Return the scores of the subject query: of all entities as subjects of relations and objects, shape (m, n).
 
         Parameters and errors are as for :meth:`objects`.
         """
-        return self._ask(*self._asked("object", objects, relations), backwards=True)
+        return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
 
     def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
         """Return the score of each triple, shape (m,).
@@ -86,14 +71,11 @@ class TripleModel(Model):
         given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
         return self._triples(*_alike(*given))
 
-    def _asked(self, what: str, given: Names, relations: Names) -> tuple[NDArray[np.int64], ...]:
-        return _alike(self._ends(what, given), self._kinds(relations))
-
     def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
-        return _numbered(what, given, getattr(self, "entities_", None), self._sizes[0])
+        return numbered(what, given, getattr(self, "entities_", None), self._sizes[0])
 
     def _kinds(self, given: Names) -> NDArray[np.int64]:
-        return _numbered("relation", given, getattr(self, "relations_", None), self._sizes[1])
+        return numbered("relation", given, getattr(self, "relations_", None), self._sizes[1])
 
 
 class LinkPredictor(TripleModel):
@@ -201,7 +183,6 @@ class LinkPredictor(TripleModel):
 
         Triples with an unknown entity or relation, as may occur in cross-validation, count as 0.
         """
-        del y
         check_is_fitted(self)
         n, K = self._sizes
         given = X.named() if isinstance(X, Facts) and len(X) else X
@@ -272,14 +253,6 @@ def learned_facts(X: Triples) -> tuple[NDArray[np.int64], int, int]:
             stacklevel=3,
         )
     return np.unique(triples, axis=0), *sizes
-
-
-def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:
-    """Convert names of entities or relations to integer ids; validate and return given ids."""
-    given = [given] if isinstance(given, str | Integral) else given
-    array = as_names(given)
-    by_name = names is not None and array is not None and array.dtype.kind == "U"
-    return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)
 
 
 def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:

@@ -109,7 +109,6 @@ class InjectedLogic(SchemaModel):
         facts, or its groundings exceed the memory; or as in :class:`UniversalSchema`.
         """
         self.check()
-        del y
         rules = list(self.rules)
         check_rules(rules, schema)
         for name in ("model_", "derived_", "counts_"):  # left by a previous fit in another regime

@@ -23,7 +23,7 @@ Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -38,8 +38,6 @@ from polyadic.core.solvers.adaptive import Adagrad, Adam
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
@@ -113,10 +111,7 @@ class Terms(NamedTuple):
 
 
 class PairForm:
-    """Log-odds of a universal schema with the terms named in ``features``, for stochastic gradient descent.
-
-    The tables stack the vectors U, V, T, D1, D2, X, Y and Z, and the weights W, b (``columns``) and a (``rows``).
-    """
+    """Terms of log-odds, in tables that stack the vectors U, V, T, D1, D2, X, Y and Z, and the weights W, b and a."""
 
     def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:
         pairs, predicates = schema.cells.shape
@@ -185,8 +180,7 @@ def co_occurring(known: csr_array) -> NDArray[np.int64]:
 class AbsentCells:
     """Sampler of cells that are not listed, from the column of a given cell (``axis`` "column") or from all ("all").
 
-    Rows of one entity (``single``) and rows of two are separate: a cell is drawn from rows of the same number of
-    entities as the given one, and with ``axis="all"`` from the predicates that occur in such rows.
+    A cell is drawn from rows of as many entities as the given one and, of all, from predicates that occur in these.
     """
 
     def __init__(

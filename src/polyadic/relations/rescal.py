@@ -22,7 +22,7 @@ from polyadic.core.containers import complete, entries_of, numbers_of
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg import truncated_eigh
 from polyadic.core.model import Amount, Callback, Count, Seed
-from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.run import Sweep
 from polyadic.relations.bilinear import Slices
 from polyadic.relations.link_prediction import TripleModel
 
@@ -92,13 +92,11 @@ class RESCAL(TripleModel):
         matrices of subjects by objects, dense or sparse.
         """
         self.check()
-        del y
         slices = relation_slices(X)
         rank = check_int("rank", self.rank, low=1, high=slices[0].shape[0] - 1)
         start = rescal_start(slices, rank, seed=self.seed)
         solver = rescal(slices, start, ridge_A=self.ridge_A, ridge_R=self.ridge_R)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self.entity_factors_, self.relation_factors_ = self._keep(result)
+        self.entity_factors_, self.relation_factors_ = self._optimize(solver)
         return self
 
     @property
@@ -174,10 +172,7 @@ def rescal(
 def guarded(
     start: NDArray[np.float64], reach: Callable[[NDArray[np.float64]], Sweep], step: Callable[..., NDArray[np.float64]]
 ) -> Iterator[Sweep]:
-    """Update the entity factors A by full or shortened steps until no fraction lowers the objective.
-
-    ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep.
-    """
+    """Update the entity factors A by ``step``, or fractions of it, until none lowers the objective of ``reach``."""
     now = reach(start)
     yield now
     while True:
@@ -196,10 +191,7 @@ def guarded(
 def relation_factors(
     slices: Sequence[Any], A: NDArray[Any], *, ridge_R: float = 0.0
 ) -> tuple[NDArray[np.float64], float]:
-    r"""Return the optimal relation matrices given the entity factors A, and the resulting change in squared error.
-
-    The matrices have minimum norm; the change is :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`.
-    """
+    r"""Return the optimal R of minimum norm, given A, and :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     Z = np.stack([U.T @ (X @ U) for X in slices])
     W = np.outer(s, s)

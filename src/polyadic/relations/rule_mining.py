@@ -9,14 +9,13 @@ import numpy as np
 from polyadic.core.errors import check_int
 from polyadic.core.settings import check_setting
 from polyadic.relations.formulas import And, Atom, Formula, Implies, Rule, atoms_of, conjuncts, holds
-from polyadic.relations.grounding import Places, Probability, bindings_of, check_rules
+from polyadic.relations.grounding import Bindings, Places, Probability, bindings_of, check_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from polyadic.relations.grounding import Bindings
     from polyadic.relations.schema import Schema
 
 
@@ -88,10 +87,7 @@ class RuleCounts(NamedTuple):
 
 
 def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
-    """Count the groundings of a rule whose premise is true, and the groundings whose conclusion is also true.
-
-    Unobserved facts count as false. A rule that is not an implication has no premise: all pairs are counted.
-    """
+    """Count the groundings of a rule with a true premise (of no implication, all), and those with a true conclusion."""
     check_rules([rule], schema)
     written = rule.formula.premise if isinstance(rule.formula, Implies) else And(())
     bindings, known = _grounded(rule, written, schema)
@@ -110,10 +106,7 @@ class Derivation(NamedTuple):
 
 
 def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) -> list[Derivation]:
-    """Return the rules that derive a fact from other known facts, in descending order of confidence.
-
-    ``fact`` is subject, object and predicate, or entity and predicate, and need not be known.
-    """
+    """Return the rules that derive a fact, as of a schema, from other facts, in descending order of confidence."""
     found = []
     names, (*pair, predicate) = schema.entities, fact
     for rule in rules:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from polyadic.core.errors import InputError, meant
 from polyadic.relations.facts import checked_names, fact_rows, warn_of_order
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csc_array
 
     Fact = tuple[str, ...]
 
@@ -109,8 +108,7 @@ class Schema:
 
     def triples(self) -> Iterator[Fact]:
         """Yield the subject, object and predicate of each known fact, or its entity and predicate."""
-        rows, columns = self.indices.T.tolist()
-        for i, j in zip(rows, columns, strict=True):
+        for i, j in self.indices.tolist():
             yield *self.pairs[i], self.predicates[j]
 
     @cached_property

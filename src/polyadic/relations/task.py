@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Amount, Columns, Count, File, Help, Metavar, Natural, Out, Repeated, Share
 from polyadic.core.settings import Table as TableFile
-from polyadic.interface.run import Saved, save
+from polyadic.interface.run import Saved, check_out, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
 
@@ -138,8 +138,7 @@ def train(
 
     saved = run(METHODS[method].make(given), read, out, force=force, fit=fit, summary=summary)
     asked = ("--relation", "PREDICATE") if method == "universal" else ("--subject", "NAME", "--relation", "NAME")
-    saved.next = "relations", "predict", out, *asked
-    return saved
+    return saved.then("relations", "predict", out, *asked)
 
 
 def _triple_figures(model: Any, facts: Facts, validation: Facts | None) -> dict[str, Any]:
@@ -405,12 +404,10 @@ def add(
     epochs
         Number of training epochs for the vectors of new entities (default: 20).
     """
-    from polyadic.core.files import check_replaceable
-    from polyadic.core.serialization import KIND
     from polyadic.relations.facts import read_facts
     from polyadic.relations.knowledge import KnowledgeTensor
 
-    check_replaceable(out, KIND, overwrite=force)
+    check_out(out, force=force)
     _check_names(model)
     if not isinstance(model, KnowledgeTensor):
         raise InputError(
@@ -419,8 +416,7 @@ def add(
     new = read_facts(facts, reading, columns=columns)
     model.update(new, **({} if epochs is None else {"max_iter": epochs}))
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
-    saved.next = "relations", "predict", out, "--subject", "NAME", "--relation", new.relations[0]
-    return saved
+    return saved.then("relations", "predict", out, "--subject", "NAME", "--relation", new.relations[0])
 
 
 @TASK.verb(example="polyadic relations patterns parsed.conllu --out patterns.tsv")
@@ -474,8 +470,7 @@ def patterns(
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
     saved = Saved(out=str(out), pairs=len({fact[:2] for fact in kept}))
     saved |= {"patterns": len({fact[2] for fact in kept}), "facts": len(kept)}
-    saved.next = "relations", "train", out, "--out", "model", "--method", "universal"
-    return saved
+    return saved.then("relations", "train", out, "--out", "model", "--method", "universal")
 
 
 # ---- rules

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount
-from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.run import Sweep
 from polyadic.relations.rescal import RESCAL, guarded, relation_slices, rescal_start
 
 if TYPE_CHECKING:
@@ -89,7 +89,6 @@ class TypedRESCAL(RESCAL):
             Attributes D; unobserved ones are zero.
         """
         self.check()
-        del y
         slices = relation_slices(X)
         n = slices[0].shape[0]
         rank = check_int("rank", self.rank, low=1, high=n - 1)
@@ -103,8 +102,7 @@ class TypedRESCAL(RESCAL):
         start = rescal_start(slices, rank, seed=self.seed)
         ridges = RescalRidges(self.ridge_A, self.ridge_R)
         solver = typed_rescal(slices, start, domains=domains, ridges=ridges, beside=beside)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self.entity_factors_, self.relation_factors_, *attribute_factors = self._keep(result)
+        self.entity_factors_, self.relation_factors_, *attribute_factors = self._optimize(solver)
         self.__dict__.pop("attribute_factors_", None)  # left by a previous fit with attributes
         if attribute_factors:
             [self.attribute_factors_] = attribute_factors

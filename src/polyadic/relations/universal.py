@@ -32,7 +32,6 @@ from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
-from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import ranked_cells
 from polyadic.relations.facts import fact_rows
 from polyadic.relations.questions import AbsentCells, PairForm, Ridges, SampledNegatives, descend_questions
@@ -279,7 +278,6 @@ class UniversalSchema(SchemaModel):
         negative can be sampled, or a parameter is out of range.
         """
         self.check()
-        del y
         schema = schema if isinstance(schema, Schema) else schema_of(schema)
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
             raise InputError("the schema must contain at least one fact")
@@ -303,8 +301,7 @@ class UniversalSchema(SchemaModel):
         solver = descend_questions(
             form, start, [negatives, *beside], steps=steps, rng=rng, rule=Adagrad(self.learning_rate), ridges=ridges
         )
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
+        self.schema_, self.terms_ = schema, form.terms(*self._optimize(solver))
         return self
 
     def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]:

@@ -84,7 +84,6 @@ class SentenceVectors(Transformer, ABC):
 
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
         """Fit the model to sentences and return their vectors; an iterator is first read into memory."""
-        del y
         kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)
         return self.fit(kept).transform(kept)
 

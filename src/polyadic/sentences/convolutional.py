@@ -120,7 +120,6 @@ class ConvolutionalSentences(SentenceVectors):
         cells of a cumulant, or more filters than are identifiable.
         """
         self.check()
-        del y
         corpus = corpus_of(sentences, min_count=1 if isinstance(self.words, Embedding) else self.min_count)
         embedding = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
         moments, scales = _collect(corpus, embedding, self.length, self.order)

@@ -67,7 +67,6 @@ class MeanSentences(SentenceVectors):
         At least one word must have a vector.
         """
         self.check()
-        del y
         corpus = corpus_of(sentences, min_count=1 if isinstance(self.words, Embedding) else self.min_count)
         embedding = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
         counts = np.zeros(len(embedding))

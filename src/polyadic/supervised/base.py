@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -47,6 +47,7 @@ class FactorizationMachineBase(Model):
     scale: Amount = 0.1
     seed: Seed = None
     threads: Threads = None
+    _tags: ClassVar[Any] = {"input_tags.sparse": True}
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range or ``rank`` does not match ``order``."""
@@ -54,12 +55,6 @@ class FactorizationMachineBase(Model):
         if isinstance(self.rank, tuple) and len(self.rank) != self.order - 1:
             about = f"rank must be one number, or one for each order from 2 to {self.order}"
             raise InputError(f"{about}; got {self.rank}", "rank")
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare support for sparse features."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the model is fitted."""

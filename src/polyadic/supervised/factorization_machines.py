@@ -13,9 +13,8 @@ from sklearn.utils.metaestimators import available_if
 
 from polyadic.core.containers import targets_of
 from polyadic.core.errors import InputError
-from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
+from polyadic.core.losses import Convex, Huber, Logistic, LogPoisson, Loss, Squared
 from polyadic.core.model import Amount, Count, Positive
-from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import LearningRate
 from polyadic.supervised.base import BinaryClassifier, PointMachine
 from polyadic.supervised.fm_solvers import Machine, Observed, Stepper, descend_features, descend_linear, descend_rows
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from polyadic.core.annotations import Array, Ints
-    from polyadic.core.losses import Convex
 
     Part = tuple[Any, ArrayLike]
 
@@ -128,11 +126,10 @@ class PenalizedMachine(PointMachine, ABC):
             stepper = self._stepper(start, data.table.shape[0])
             solver = descend_rows(stepper, data, loss=self._loss, rng=rng)
         measure = None if held_out is None else lambda F: self._measured(held_out, F)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure)
-        bias, self.V_ = self._keep(result)
+        bias, self.V_ = self._optimize(solver, measure=measure)
         self.bias_ = float(bias[0])
-        squares = stepper.squares if stepper and self.solver == "adagrad" and not result.diverged else None
-        self._progress_ = Progress(data.counts, data.table.counts, result.best, squares)
+        squares = stepper.squares if stepper and self.solver == "adagrad" and not self.result_.diverged else None
+        self._progress_ = Progress(data.counts, data.table.counts, self.result_.best, squares)
         return self
 
     def _partial(self, data: Observed) -> Self:

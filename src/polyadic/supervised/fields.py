@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -16,8 +16,6 @@ from polyadic.core.frames import indexed, is_wide
 from polyadic.core.model import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from polyadic.core.annotations import AnyArray, Ints
 
     Columns = Mapping[str, Sequence[Any]] | Any
@@ -70,7 +68,6 @@ class FieldEncoder(Model):
         A dict of a list is one row, and a field that it lacks is missing. InputError is raised if lengths of fields
         differ, there is no field or row, or a number of a column of floats is missing or not finite.
         """
-        del y
         self.check()
         columns = columns_of(columns)
         if not _rows(columns):

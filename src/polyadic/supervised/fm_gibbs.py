@@ -38,15 +38,6 @@ class GibbsMachine(FactorizationMachineBase):
     """Base class for factorization machines fitted by Gibbs sampling.
 
     Predictions are means over the stored samples ``draws_``.
-
-    Parameters
-    ----------
-    burn_in : int
-        Number of initial sweeps that are discarded.
-    draws : int
-        Number of posterior samples drawn after burn-in.
-    n_samples : int
-        Maximum number of posterior samples stored for predictions, evenly spaced.
     """
 
     _: KW_ONLY

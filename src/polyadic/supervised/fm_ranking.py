@@ -11,7 +11,6 @@ from scipy.sparse import block_diag, hstack, vstack
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import absent_columns
 from polyadic.core.model import Amount, Count, Positive
-from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import LearningRate
 from polyadic.supervised.base import PointMachine, canonical
 from polyadic.supervised.fm_solvers import Machine, Pairs, Stepper, descend_row_pairs
@@ -145,5 +144,5 @@ class FactorizationMachineRanker(PointMachine):
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge, "batch": self.batch}
         stepper = Stepper(Machine(0.0, self._started(table, rng)), steps=steps, adagrad=True, **how)
         solver = descend_row_pairs(stepper, drawn, rng=rng)
-        (self.V_,) = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        (self.V_,) = self._optimize(solver)
         return self

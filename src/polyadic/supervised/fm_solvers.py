@@ -36,7 +36,7 @@ import numpy as np
 from scipy.special import expit
 
 from polyadic.core.kernels import LinearExamples
-from polyadic.core.losses import Squared
+from polyadic.core.losses import Convex, Loss, Squared
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep
 from polyadic.core.solvers.saga import saga_weights
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from polyadic.core.annotations import AnyArray, Array, Ints
-    from polyadic.core.losses import Convex, Loss
     from polyadic.core.solvers.sgd import LearningRate
 
 TINY = 1e-12  # substitute for a count of 0, so that features without a row stay at zero
@@ -140,10 +139,7 @@ def descend_features(
 def descend_linear(
     data: Observed, start: Machine, *, loss: Loss, ridge: Ridge, l1: float, sag: bool, rng: np.random.Generator
 ) -> Iterator[Sweep]:
-    """Iterate over epochs of SAG or SAGA for a machine of order 1; yields ``[bias, V]``.
-
-    The bias is the weight of a last feature that is 1 in each row and has no penalty.
-    """
+    """Yield ``[bias, V]`` after epochs of SAG or SAGA for a machine of order 1, with the bias as a last feature."""
     starts, columns, x = data.table.rows
     (n, features), counts = data.table.shape, data.counts
     share = np.append(ridge.features(counts) * (counts > 0), 0)

@@ -261,10 +261,7 @@ def _anova_scores(starts, columns, values, rows, first, V, out):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touched):
-    """Numba kernel: add the gradient of the weighted scores to ``G``, and return the number of features in the rows.
-
-    ``touched`` lists the features; ``seen`` counts the batch rows of each, from zero at the start of a batch.
-    """
+    """Numba kernel: add the gradient of the weighted scores to ``G``; list the features, and count the rows of each."""
     order, K = len(first) - 2, V.shape[1]
     A = np.empty((order + 1, K))
     B = np.empty(K)
@@ -335,10 +332,7 @@ def _anova_terms(starts, columns, values, v, C):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull, noise, v, C):
-    """Numba kernel: update the parameters of the given features in turn by minimisation or sampling.
-
-    The score of a row is linear in ``v_j``, with slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` are ones.
-    """
+    """Numba kernel of :func:`anova_sweep`, with slopes ``h = x_j e_{d-1}(without j)``; empty ``weights`` are ones."""
     d = C.shape[1]
     h = np.empty(max([starts[j + 1] - starts[j] for j in features]) if d > 2 else 0, C.dtype)
     for j in features:

@@ -13,7 +13,7 @@ Srebro, Rennie, Jaakkola (2005), Maximum-margin matrix factorization, lemma 1, f
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -29,7 +29,6 @@ from polyadic.core.model import Amount, Callback, Count, Model
 from polyadic.core.penalties import L2
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.quasi_newton import quasi_newton
-from polyadic.core.solvers.run import run
 from polyadic.core.solvers.smooth import WithOffsets
 
 if TYPE_CHECKING:
@@ -91,6 +90,7 @@ class LowRankTasks(Model):
     max_iter: Count = 500
     tol: Amount = 1e-4
     callback: Callback = None
+    _tags: ClassVar[Any] = {"input_tags.sparse": True, "target_tags.multi_output": True, "target_tags.required": True}
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit the model to feature vectors, a matrix, and targets of shape (n, tasks), NaN where unknown.
@@ -101,7 +101,7 @@ class LowRankTasks(Model):
         X = validated(self, X, accept_sparse="csr")
         tasks = Tasks(X, y, loss=LOSSES[self.loss], ridge=float(self.ridge))
         solver = quasi_newton(tasks, tasks.start(self.rank))
-        self.U_, self.V_, b = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        self.U_, self.V_, b = self._optimize(solver)
         self.intercept_ = b + tasks.centre
         return self
 
@@ -169,13 +169,6 @@ class LowRankTasks(Model):
         known = ~np.isnan(Y)
         return -float(LOSSES[self.loss].value(Y[known], m[known]).mean())
 
-    def __sklearn_tags__(self) -> Any:
-        """Declare support for sparse features and multiple outputs."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.multi_output = tags.target_tags.required = True
-        return tags
-
 
 RIDGE = 0.01
 """Penalty of the offsets, which keeps those of constant labels finite and gives tasks without targets the mean."""
@@ -183,10 +176,7 @@ SCALES = 2.0 ** np.arange(-20, 11)  # scales of the start that are tried
 
 
 class Tasks:
-    """Objective of low-rank multi-task learning for targets of shape (n, K), NaN where unknown, minus ``centre``.
-
-    ``rows`` and ``columns`` are the cells of y, shape (m,), or None if all are known, with y of shape (n, K).
-    """
+    """Objective for targets minus ``centre``: y at ``rows`` and ``columns``, or of shape (n, K) if all are known."""
 
     def __init__(self, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> None:
         Y = dense_of(targets, "targets", "array")

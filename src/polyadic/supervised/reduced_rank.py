@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -87,6 +87,8 @@ r"""Default ridges, as shares of the largest eigenvalue of :math:`X^\top X`."""
 class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn has no types
     """Base class for linear regression with low-rank coefficients ``U_`` and ``V_`` and ``intercept_``."""
 
+    _tags: ClassVar[Any] = {"input_tags.sparse": True, "target_tags.multi_output": True}
+
     def predict(self, X: Any) -> Array:
         """Return the predicted targets of feature vectors, of shape (n,) or (n, targets)."""
         check_is_fitted(self, "U_")
@@ -100,13 +102,6 @@ class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn ha
         self.intercept_ = spectrum.y - (spectrum.x @ self.U_) @ self.V_.T
         self._flat_ = flat
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare support for sparse features and multiple outputs."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.multi_output = True
-        return tags
 
 
 class ReducedRankRegression(LowRankMap):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
@@ -19,8 +19,6 @@ from polyadic.supervised.multitask import LossName, LowRankTasks
 from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scipy.sparse import csr_array
 
     from polyadic.core.annotations import AnyArray, Array
@@ -132,7 +130,6 @@ class TableLabels(Model):
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the negative mean loss of the known labels of a table."""
-        del y
         return self._fitted.score(self._encoded(columns_of(X)), self.targets(X))
 
     @property

@@ -6,7 +6,7 @@ Sparse tables are never made dense. The base classes read tables and return coor
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,10 @@ from polyadic.core.model import Amount, Count, Positive, Seed, Transformer, lear
 from polyadic.core.resources import check_memory
 from polyadic.embedding import Embedding
 from polyadic.tables.checks import axis_warnings, check_counts, count_warnings, labels_of, matched, warn
-from polyadic.tables.residuals import decompose, inverse, linear, with_values
+from polyadic.tables.residuals import Decomposition, Kernel, Residual, decompose, inverse, linear, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from polyadic.tables.residuals import Decomposition, Kernel, Residual
 
 
 Side = Literal["rows", "columns"]
@@ -83,19 +81,13 @@ class TableAnalysis(TableTransformer):
     method: SVDMethod = "lanczos"
     tol: Positive = 1e-2
     seed: Seed = None
+    _tags: ClassVar[Any] = {"input_tags.sparse": True, "input_tags.positive_only": True}
 
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
         """Return the coordinates of a side of the table as an embedding, given its labels and their frequencies."""
         return Embedding(words, self.coordinates(side), counts=counts)
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare in the scikit-learn tags that the input may be sparse and must be non-negative."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
 
     def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
         """Compute the singular value decomposition of a residual under row and column kernels."""
@@ -303,7 +295,6 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
         ``n_components`` is too large for the table or a setting is out of range.
         """
         self.check()
-        del y
         N, symmetric = self._read(X)
         self.fit_counts(N, symmetric=symmetric)
         warn(axis_warnings(self.singular_values_))

@@ -10,12 +10,11 @@ from polyadic.core.model import Positive, Within
 from polyadic.tables import residuals
 from polyadic.tables.checks import axis_warnings, warn
 from polyadic.tables.correspondence import TableAnalysis
-from polyadic.tables.residuals import Difference, Kernel
+from polyadic.tables.residuals import Difference, Kernel, Residual
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from polyadic.tables.residuals import Residual
 
 DifferenceName = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
 ResidualName = Literal["ca", "gini", "g-test", "sgns", "glove", "categorical-pca"]
@@ -95,7 +94,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model to a contingency table, as :class:`~polyadic.tables.correspondence.CorrespondenceAnalysis`."""
         self.check()
-        del y
         N, symmetric = self._read(X)
         A = self._residual(N)
         alike = self.smoothing == 1 and self.row_scores is self.column_scores and self.difference != "log-counts"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,12 +14,10 @@ from polyadic.core.containers import validated
 from polyadic.core.errors import InputError, meant
 from polyadic.core.model import Count, Seed
 from polyadic.tables.checks import axis_warnings, category_warnings, labels_of, matched, warn
-from polyadic.tables.correspondence import CorrespondenceAnalysis, PrincipalAxes
+from polyadic.tables.correspondence import CorrespondenceAnalysis, Points, PrincipalAxes, Side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from polyadic.tables.correspondence import Points, Side
 
 
 class MultipleCorrespondenceAnalysis(PrincipalAxes):
@@ -74,6 +72,7 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
     table: Literal["indicator", "burt"] = "indicator"
     correction: Literal["none", "benzecri", "greenacre"] = "none"
     seed: Seed = None
+    _tags: ClassVar[Any] = {"input_tags.categorical": True, "input_tags.string": True}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit multiple correspondence analysis to an array or data frame with a categorical variable in each column.
@@ -82,7 +81,6 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         ``n_components`` is too large, or a setting is out of range.
         """
         self.check()
-        del y
         rows, variables = labels_of(X)
         values = validated(self, X, categories=True, dtype=None, ensure_min_samples=2)
         return self.fit_categories(values, variables, rows)
@@ -157,10 +155,3 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         levels = [some.astype(object) for some in self.levels_]  # categories of another type are unknown, too
         encoder = OneHotEncoder(categories=levels, handle_unknown="ignore")
         return csr_array(encoder.fit_transform(values.astype(object)))
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare in the scikit-learn tags that the input is categorical and may contain strings."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags

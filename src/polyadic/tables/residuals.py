@@ -17,9 +17,9 @@ processing, eq. (41) to (46) and Table 2; ``similarity`` is its eq. (49). arXiv:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,8 @@ from scipy.sparse.linalg import aslinearoperator
 
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_number
-from polyadic.core.linalg import SparsePlusLowRank, truncated_eigh, truncated_svd
+from polyadic.core.linalg import SparsePlusLowRank, SVDMethod, truncated_eigh, truncated_svd
 from polyadic.core.resources import check_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from polyadic.core.linalg import SVDMethod
 
 
 class Residual(NamedTuple):

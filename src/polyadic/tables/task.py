@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, File, Folder, Metavar, Picture, Within
+from polyadic.interface.run import check_out
 from polyadic.interface.task import Task
 
 if TYPE_CHECKING:
@@ -108,9 +109,7 @@ def table(
     out
         Folder to save the analysis to.
     """
-    from polyadic.core.files import check_replaceable
     from polyadic.core.frames import records
-    from polyadic.core.serialization import KIND
     from polyadic.interface import output
     from polyadic.tables.cross_table import cross_table
 
@@ -118,7 +117,7 @@ def table(
     output.check_file(csv, force=force)
     output.check_file(page, force=force)
     if out is not None:
-        check_replaceable(out, KIND, overwrite=force)
+        check_out(out, force=force)
     if variables is None:
         if correction is not None:
             raise InputError("correction requires variables", "correction", "variables")

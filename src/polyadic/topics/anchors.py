@@ -68,7 +68,6 @@ class AnchorTopics(MixtureTopics):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Estimate topics from whole counts; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
-        del y
         self.check()
         counts, threads = self._counts(X), self._threads
         least = max(3, counts.shape[0] // ANCHOR_SHARE) if self.min_documents is None else self.min_documents

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
 from polyadic.core.model import Amount, Callback, Positive, Seed
-from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.run import Sweep
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MIN_MODEL, entries_of
 
@@ -88,13 +88,12 @@ class LDA(Topics):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the topic model to word counts; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
-        del y
         self.check()
         counts = self._table(X, reset=True)
         alpha, eta = self._prior(self.document_prior), self._prior(self.word_prior)
         how: dict[str, Any] = {"rng": np.random.default_rng(self.seed), "threads": self._threads}
         sweeps = dirichlet_sweeps(counts, alpha=alpha, eta=eta, n_components=self.n_components, **how)
-        (self.weights_,) = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        (self.weights_,) = self._optimize(sweeps)
         self.components_ = self.weights_ / self.weights_.sum(axis=1, keepdims=True)
         self.row_factors_ = self._mixtures(counts)
         return self

@@ -7,7 +7,7 @@ minimizes over one coordinate after another (HALS), :class:`ActiveSet` over all 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -22,7 +22,6 @@ from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -193,6 +192,10 @@ class ActiveSet(MultiplicativeSquares):
         return value
 
 
+SQUARES = {"auto": Squares, "hals": Squares, "mu": MultiplicativeSquares, "anls": ActiveSet}
+"""Updates for the squared loss by solver."""
+
+
 class Divergence:
     r"""Update of one factor by multiplicative steps, which never increase the penalized beta-divergence.
 
@@ -233,8 +236,7 @@ def descend(
 ) -> Iterator[Sweep]:
     """Iterate over alternating updates of two factors, W and H, with extrapolation; no sweep increases the objective.
 
-    Each half-step is extrapolated in the direction of its last change. If the objective rises, half-steps are repeated
-    without it, and later ones go less far. This takes a quarter to half as many sweeps as half-steps alone.
+    If it rises, half-steps are repeated without extrapolation. This takes a quarter to half as many sweeps.
     """
     (W, H), (W_last, H_last), (W_tried, H_tried) = start, start, start
     value, step, limit, reach = np.inf, FIRST_STEP, 1.0, 0.0

@@ -10,13 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Seed, Within
-from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import (
-    ActiveSet,
+    SQUARES,
     Divergence,
-    MultiplicativeSquares,
     Squares,
+    WeightedCells,
     cells_of,
     descend,
     nndsvd,
@@ -26,13 +25,9 @@ from polyadic.topics.multiplicative import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.topics.multiplicative import WeightedCells
-
     Array = NDArray[np.float32]
 
 BETAS = {"squared": 2.0, "kl": 1.0}  # beta-divergences that have a name
-SQUARES = {"auto": Squares, "hals": Squares, "mu": MultiplicativeSquares, "anls": ActiveSet}
-"""Updates for the squared loss by solver."""
 
 
 class NMF(Topics):
@@ -123,7 +118,6 @@ class NMF(Topics):
         ``weights`` are those of observed cells, ones by default; a sparse matrix of weights must have the cells of the
         table.
         """
-        del y
         self.check()
         cells = self._cells(X, weights, reset=True)
         if self.solver in {"mu", "anls"} and self._beta() == 2 and not cells.alike:
@@ -137,7 +131,7 @@ class NMF(Topics):
             start = nndsvd(cells, self.n_components, rng=rng, fill=self._beta() != 2 or self.solver == "mu")
         sides = self._half(cells, "W", self.solver), self._half(cells.turned(), "H", self.solver)
         sweeps = descend(*sides, start, inner=self.inner)
-        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        W, H = self._optimize(sweeps)
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         return self
 

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core import kernels
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Seed, Within
-from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MIN_FACTOR, MIN_MODEL, Divergence, WeightedCells, descend
 
@@ -92,7 +91,6 @@ class PLSA(MixtureTopics):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the topic model to word counts; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
-        del y
         self.check()
         counts = self._table(X, reset=True)
         rng = np.random.default_rng(self.seed)
@@ -104,7 +102,7 @@ class PLSA(MixtureTopics):
             for half, size in zip((documents, words), counts.shape, strict=True)
         ]
         sweeps = descend(documents, words, start)
-        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        W, H = self._optimize(sweeps)
         lengths = counts.sum(axis=1, dtype=float)
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         self.shares_ = lengths @ W / lengths.sum()

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core import kernels
 from polyadic.core.linalg import truncated_svd
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed
-from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.run import Sweep
 from polyadic.topics.base import Topics
 
 if TYPE_CHECKING:
@@ -108,13 +108,12 @@ class RLSI(Topics):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Factorize a table, such as of TF-IDF weights; see :meth:`Topics.fit <polyadic.topics.base.Topics.fit>`."""
-        del y
         self.check()
         table = self._table(X, reset=True)
         start = singular_start(table, self.n_components, seed=self.seed)
         penalties = [Penalty(getattr(self, f"{side}_norm"), getattr(self, f"{side}_penalty")) for side in SIDES]
         sweeps = latent_indexing(table, start, *penalties, passes=self.inner, threads=self._threads)
-        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
+        W, H = self._optimize(sweeps)
         signs = np.where(H.sum(axis=0) < 0, np.float32(-1), np.float32(1))
         self.row_factors_, self.components_ = W * signs, np.ascontiguousarray((H * signs).T)
         return self

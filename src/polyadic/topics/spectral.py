@@ -79,7 +79,6 @@ class SpectralLDA(MixtureTopics):
 
         At least one document must have three words, and the second moments as many positive eigenvalues as topics.
         """
-        del y
         self.check()
         before = dict(vars(self))
         try:

@@ -87,9 +87,8 @@ def train(
         return sizes | figures | {"words_of_topics": words}
 
     saved = run(model, read, out, force=force, fit=fit, summary=summary)
-    saved.next = "topics", "assign", out, docs, *(("--field", reading.field) if reading.field else ())
-    saved.next += ("--documents", reading.documents) if reading.documents else ()
-    return saved
+    parts = ("--documents", reading.documents) if reading.documents else ()
+    return saved.then("topics", "assign", out, docs, *(("--field", reading.field) if reading.field else ()), *parts)
 
 
 @TASK.verb(example="polyadic topics show topics --picture topics.png", question=True, show=_print_topics)

@@ -6,7 +6,7 @@ The number of topics is cross-validated by held-out perplexity, held-out coheren
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError, check_choice, check_int, warn_unknown
 from polyadic.core.model import Count, Seed, Threads, Transformer
-from polyadic.core.progress import bar
+from polyadic.core.progress import Advance, bar
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.metrics.topics import completion_perplexity, halves, in_documents, npmi_coherence, stability, surprise
 from polyadic.text.corpus import Corpus
@@ -32,12 +32,9 @@ from polyadic.topics.rlsi import RLSI, Norm
 from polyadic.topics.spectral import SpectralLDA
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from polyadic.core.progress import Advance
     from polyadic.topics.base import Topics
 
     Array = NDArray[Any]
@@ -130,7 +127,6 @@ class TextTopics(Transformer):
         A corpus keeps the vocabulary that it was built with. InputError is raised if no words remain, or a parameter is
         out of range.
         """
-        del y
         self.check()
         corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
         with bar("finding topics", unit="sweeps") as advance:

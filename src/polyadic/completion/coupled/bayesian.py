@@ -34,10 +34,6 @@ class BayesianFactorization(DatabaseModel):
 
     Parameters
     ----------
-    burn_in : int
-        Number of initial sweeps that are discarded.
-    draws : int
-        Number of posterior samples drawn after burn-in.
     n_samples : int
         Maximum number of posterior samples stored for predictions, evenly spaced. With 0 only averages over all draws
         at the cells given to ``fit`` are available.
@@ -90,7 +86,6 @@ class BayesianFactorization(DatabaseModel):
             Cells by relation, as in :meth:`predict`, whose predictions are averaged over all draws.
         """
         self.check()
-        del y
         coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,8 +16,6 @@ from polyadic.core.model import Amount, Callback, Count, Positive
 from polyadic.core.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
 
 

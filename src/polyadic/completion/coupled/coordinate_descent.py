@@ -20,7 +20,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import posterior_rows
-from polyadic.core.losses import Huber, Logistic, SoftplusPoisson, Squared
+from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
     from polyadic.core.annotations import Array
-    from polyadic.core.losses import Loss
 
 BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)  # losses with a known parabolic bound
 

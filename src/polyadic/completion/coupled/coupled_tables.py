@@ -112,10 +112,7 @@ class CoupledTables:
     def equations(
         self, number: int, c: Sequence[Array], y: Sequence[Array], offsets: Sequence[Array], scales: Sequence[float]
     ) -> RowEntries:
-        """Return the least-squares equations for the rows of a factor, given the weights and targets of each table.
-
-        Intercepts and biases are subtracted, and the share of each entry in the weighted zeros of all cells.
-        """
+        """Return the equations for the rows of a factor, less biases and the shares of entries in weighted zeros."""
         starts, columns, tables, order, _ = self.factor_entries[number]
         if len(tables) == 0:
             return RowEntries(starts, columns, np.zeros(0), np.zeros(0))

@@ -231,10 +231,7 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
 
 
 def units_of(relation: Relation, values: AnyArray) -> Units:
-    """Return the centre and scale that standardize the values of a relation to mean 0 and variance 1.
-
-    With weighted zeros the mean square becomes 1 instead; truth values and counts are not changed.
-    """
+    """Return the units that standardize numbers to variance 1, or mean square 1 beside weighted zeros."""
     if relation.loss not in {"squared", "huber"}:
         return Units(0.0, 1.0)
     centre = 0.0 if relation.weighs_zeros else float(values.mean())

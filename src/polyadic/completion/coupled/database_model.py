@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import Prediction, explained, held_out_mask
 from polyadic.completion.coupled.coordinate_descent import curves
-from polyadic.completion.coupled.coupled_tables import State
-from polyadic.completion.coupled.database import Database, joined, part_of, with_negatives
+from polyadic.completion.coupled.coupled_tables import CoupledTables, State
+from polyadic.completion.coupled.database import Database, Relation, joined, part_of, with_negatives
 from polyadic.completion.coupled.gibbs import Average
-from polyadic.core.entries import blocks
+from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.explanation import Explanation, parts_of_row
 from polyadic.core.kernels import RowEntries
@@ -31,10 +31,7 @@ from polyadic.relations.facts import numbers_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from polyadic.completion.coupled.coupled_tables import CoupledTables
-    from polyadic.completion.coupled.database import Relation
     from polyadic.core.annotations import AnyArray, Array, Ints
-    from polyadic.core.entries import Entries
 
 MAX_FOLD_IN_SWEEPS = 50  # maximum number of sweeps over new rows; new entities that share no cell converge in a few
 
@@ -167,7 +164,6 @@ class DatabaseModel(Model, ABC):
         """
         from sklearn.metrics import roc_auc_score
 
-        del y
         check_is_fitted(self, "state_")
         given, scores = database if isinstance(database, Database) else Database(database), []
         for name in given.relations:
@@ -280,7 +276,6 @@ class IterativeDatabaseModel(DatabaseModel):
         InputError is raised if tables contradict each other, a parameter is out of range, or memory is insufficient.
         """
         self.check()
-        del y
         coupled, rng = self._prepare(database)
         self._take(self._improved(coupled, self._start(coupled, rng), self.max_iter, self.tol))
         return self

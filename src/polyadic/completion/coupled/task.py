@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, File, Metavar, Natural, Out
 from polyadic.interface import output
-from polyadic.interface.run import Saved, save
+from polyadic.interface.run import Saved, check_out, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
 
@@ -229,10 +229,7 @@ def add(
         Refit the model to all cells after the update, save the refitted model, and report how much the predictions
         differ.
     """
-    from polyadic.core.files import check_replaceable
-    from polyadic.core.serialization import KIND
-
-    check_replaceable(out, KIND, overwrite=force)
+    check_out(out, force=force)
     tables: dict[str, Path] = {}
     for text in cells:
         name, _, table = text.partition("=")
