@@ -199,7 +199,13 @@ def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
 
 
 def _decompressed(raw: io.BufferedReader, suffix: str, name: str) -> Any:
-    readers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".lzma": lzma.open, ".zst": _Zstandard}
+    readers: dict[str, Any] = {
+        ".gz": gzip.open,
+        ".bz2": bz2.open,
+        ".xz": lzma.open,
+        ".lzma": lzma.open,
+        ".zst": _Zstandard,
+    }
     if suffix in readers:
         return readers[suffix](raw)
     if suffix == ".zip":

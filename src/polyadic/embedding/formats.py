@@ -99,11 +99,8 @@ class _Rows:
         if self.index.setdefault(word, row) != row:
             if self.duplicates == "first":
                 return
-            raise InputError(
-                f"{where}: {word!r:.80} occurs more than once; set duplicates='first' to keep the first vector of"
-                " each word",
-                "duplicates",
-            )
+            advice = "set duplicates='first' to keep the first vector of each word"
+            raise InputError(f"{where}: {word!r:.80} occurs more than once; {advice}", "duplicates")
         if row == len(self.vectors):
             self.vectors.resize((2 * row or 1, self.rank), refcheck=False)
         self.vectors[row] = vector
@@ -176,10 +173,9 @@ def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overw
     columns = [embedding.words] if embedding.counts is None else [embedding.words, embedding.counts.tolist()]
     headings = [] if embedding.counts is None else ["word\tcount"]  # a table of one column has none
     words = [*headings, *("\t".join(map(str, row)) for row in zip(*columns, strict=True))]
-    numbers = "\t".join(["%.9g"] * embedding.rank)
     with whole_folder(path, kind="projector", overwrite=overwrite) as draft:
         (draft / "metadata.tsv").write_text("\n".join(words) + "\n", encoding="utf-8")
-        np.savetxt(draft / "tensors.tsv", embedding.vectors, fmt=numbers)
+        np.savetxt(draft / "tensors.tsv", embedding.vectors, fmt="%.9g", delimiter="\t")
         (draft / "projector_config.pbtxt").write_text(PROJECTOR, encoding="utf-8")
         write_meta(draft, "projector", 1, words=len(embedding), rank=embedding.rank)
 
@@ -195,10 +191,8 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
     embedding.warn_of_components()
     for row, word in enumerate(embedding.words):
         if not word or any(blank in word for blank in BLANKS):
-            raise InputError(
-                f"word {row} ({word!r}) is empty or contains white space, which the {format} format does not support;"
-                f" use Embedding.save"
-            )
+            what = f"word {row} ({word!r}) is empty or contains white space"
+            raise InputError(f"{what}, which the {format} format does not support; use Embedding.save")
     with whole_file(path) as draft, contextlib.ExitStack() as stack:
         stream = cast("BinaryIO", stack.enter_context(draft.open("wb")))
         if draft.suffix == ".gz":  # no name and no time inside, so that equal vectors give equal files
@@ -221,10 +215,9 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
 
 
 def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -> _Rows:
-    promised, rank, first = None, None, 1
-    if kind != "glove":
-        promised, rank = _header(source.path, source.stream.readline(SNIFFED), kind)
-        first = 2
+    headed = kind != "glove"
+    promised, rank = _header(source.path, source.stream.readline(SNIFFED), kind) if headed else (None, None)
+    first = 1 + headed
     rows, ticks = (None if rank is None else _Rows(rank, duplicates)), source.ticks()
     wanted = min((n for n in (promised, limit) if n is not None), default=None)
     read = 0
@@ -379,14 +372,7 @@ def _decoded(where: str, source: _Source, word: bytes) -> str:
         ) from None
 
 
-def write_static(
-    embedding: Embedding,
-    path: str | os.PathLike[str],
-    *,
-    licence: str | None = None,
-    figures: Mapping[str, object] | None = None,
-    overwrite: bool = False,
-) -> None:
+def write_static(embedding: Embedding, path: Path, card: Mapping[str, Any], *, overwrite: bool) -> None:
     """Write word vectors as a static sentence encoder; see :meth:`~polyadic.Embedding.save_pretrained`."""
     from safetensors.numpy import save
 
@@ -399,7 +385,7 @@ def write_static(
         (draft / "model.safetensors").write_bytes(save({"embedding.weight": weights}))
         _write_json(draft / "tokenizer.json", _tokenizer(embedding))
         _write_json(draft / "modules.json", [module])
-        (draft / "README.md").write_text(_card(embedding, Path(path).name, licence, figures or {}), encoding="utf-8")
+        (draft / "README.md").write_text(_card(embedding, path.name, **card), encoding="utf-8")
         write_meta(draft, STATIC, VERSION, words=len(embedding), rank=embedding.rank)
 
 
@@ -416,25 +402,20 @@ def read_static(path: str | os.PathLike[str]) -> Embedding:
         return Embedding(words[1:], weights[1:])
 
 
-def _card(embedding: Embedding, title: str, licence: str | None, figures: Mapping[str, object]) -> str:
+def _card(embedding: Embedding, title: str, licence: str | None, figures: Mapping[str, object] | None) -> str:
     trained = embedding.meta.get("trained", {})
     said = [f"* {name.replace('_', ' ')}: {value}" for name, value in trained.items() if name in CARD_FIELDS]
-    rows = [f"| {name} | {value} |" for name, value in figures.items()]
-    return (
-        (files(__package__) / CARD)
-        .read_text(encoding="utf-8")
-        .format(
-            title=title,
-            words=len(embedding),
-            rank=embedding.rank,
-            version=f" {trained['polyadic']}" if "polyadic" in trained else "",
-            text="\n".join(said) or "Not known: say here what it is.",
-            figures="\n".join(["| test | value |", "|---|---|", *rows])
-            if rows
-            else "None: `polyadic evaluate` measures some.",
-            licence=licence or "Not said: vectors of a text may be bound to its licence.",
-            licence_key=f"license: {json.dumps(licence)}\n" if licence else "",
-        )
+    rows = ["| test | value |", "|---|---|", *(f"| {name} | {value} |" for name, value in (figures or {}).items())]
+    template = (files(__package__) / CARD).read_text(encoding="utf-8")
+    return template.format(
+        title=title,
+        words=len(embedding),
+        rank=embedding.rank,
+        version=f" {trained['polyadic']}" if "polyadic" in trained else "",
+        text="\n".join(said) or "Not known: say here what it is.",
+        figures="\n".join(rows) if figures else "None: `polyadic evaluate` measures some.",
+        licence=licence or "Not said: vectors of a text may be bound to its licence.",
+        licence_key=f"license: {json.dumps(licence)}\n" if licence else "",
     )
 
 

@@ -212,8 +212,7 @@ class Embedding:
 
     def __getitem__(self, word: str) -> np.ndarray:
         if word in self.index:
-            vector: np.ndarray = self.vectors[self.index[word]]
-            return vector
+            return self.vectors[self.index[word]]
         if self.unknown == "zero":
             return np.zeros(self.rank, self.vectors.dtype)
         raise self._unknown(word)
@@ -263,9 +262,8 @@ class Embedding:
         with np.errstate(over="ignore", invalid="ignore"):
             product = np.prod(self.components.lookup(words), axis=0, dtype=np.float64)
         if not np.isfinite(product).all():
-            raise InputError(
-                f"the product of the vectors of {', '.join(map(repr, words))} exceeds the range of float64"
-            )
+            named = ", ".join(map(repr, words))
+            raise InputError(f"the product of the vectors of {named} exceeds the range of float64")
         return np.asarray(product)
 
     def phrase(self, *words: str, blend: float = BLEND) -> np.ndarray:
@@ -287,9 +285,7 @@ class Embedding:
             raise InputError("a phrase must contain at least one word")
         check_number("blend", blend)
         u = unit_rows(self.components.lookup(words).astype(np.float64))
-        shared = (
-            np.prod(u ** (1 / len(u)), axis=0) if self.has_nonnegative_components else np.zeros(self.components.rank)
-        )
+        shared = np.prod(u ** (1 / len(u)), axis=0) if self.has_nonnegative_components else np.zeros(u.shape[1])
         g, s = unit_rows(np.stack([shared, u.sum(axis=0)]))
         return np.asarray(g + blend * s)
 
@@ -307,10 +303,8 @@ class Embedding:
         if len(query) == 1 and not isinstance(query[0], str):
             vector, left_out = np.asarray(query[0]), set(exclude)
             if vector.shape != (self.rank,) or vector.dtype.kind not in "fiu" or not np.isfinite(vector).all():
-                raise InputError(
-                    f"a query vector must contain {self.rank} finite numbers; got shape {vector.shape} and type"
-                    f" {vector.dtype}"
-                )
+                got = f"shape {vector.shape} and type {vector.dtype}"
+                raise InputError(f"a query vector must contain {self.rank} finite numbers; got {got}")
             vector = vector.astype(np.float64)
         else:
             words = [word for word in query if isinstance(word, str)]
@@ -430,7 +424,7 @@ class Embedding:
         from polyadic.embedding.formats import write_static
 
         self.warn_of_components()
-        write_static(self, path, licence=licence, figures=figures, overwrite=overwrite)
+        write_static(self, Path(path), {"licence": licence, "figures": figures}, overwrite=overwrite)
 
     @classmethod
     def from_pretrained(cls, path: str | os.PathLike[str]) -> Embedding:
@@ -523,11 +517,8 @@ def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
     """Validate word vectors and return a read-only matrix with one row per word."""
     rows = elements_of(vectors, "vectors").values
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
-        raise InputError(
-            f"vectors must be a non-empty matrix with one row for each word; got {len(words):,} words and shape"
-            f" {rows.shape}",
-            "vectors",
-        )
+        got = f"{len(words):,} words and shape {rows.shape}"
+        raise InputError(f"vectors must be a non-empty matrix with one row for each word; got {got}", "vectors")
     if rows.dtype.kind not in "fiub":
         raise InputError(f"vectors must contain real numbers; got type {rows.dtype}", "vectors")
     if rows.dtype.kind != "f":
@@ -546,11 +537,8 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
     """Validate word counts and return an array of non-negative integers, one per word."""
     array = np.asarray(counts)
     if array.shape != (size,) or array.dtype.kind not in "iu" or (array < 0).any():
-        raise InputError(
-            f"counts must contain a non-negative integer for each of {size:,} words; got shape {array.shape} and"
-            f" type {array.dtype}",
-            "counts",
-        )
+        got = f"shape {array.shape} and type {array.dtype}"
+        raise InputError(f"counts must contain a non-negative integer for each of {size:,} words; got {got}", "counts")
     return array.astype(np.int64)
 
 

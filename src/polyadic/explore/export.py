@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     Question = tuple[str, dict[str, Any]]
 
 LARGEST = 20 << 20  # maximum size of the page in bytes, for sending by mail
-LINES, KWIC = 3, 100
-"""Lines per sense, and per concordance, as the page requests them."""
+LINES, KWIC = 3, 100  # lines per sense, and per concordance, as the page requests them
 
 
 class Chosen(NamedTuple):
@@ -77,10 +76,8 @@ def _html(answers: dict[str, Any]) -> str:
             raise RuntimeError(f"index.html must contain {here} exactly once; found it {html.count(here)} times")
         html = html.replace(here, there)
     if len(html.encode()) > LARGEST:
-        raise InputError(
-            f"the page would have {len(html.encode()) / 2**20:.0f} MiB, but the limit is {LARGEST >> 20} MiB;"
-            " select fewer items"
-        )
+        what = f"the page would have {len(html.encode()) / 2**20:.0f} MiB, but the limit is {LARGEST >> 20} MiB"
+        raise InputError(f"{what}; select fewer items")
     return html
 
 

@@ -70,10 +70,8 @@ class Workspace:
             raise MissingExtraError("openTSNE", "explore", "a map of words")
         folder = Path(path)
         if not (named := find_files(source)) or "-" in named:
-            raise InputError(
-                "the source of a workspace must be one or more files, because a resumed build reads the text again;"
-                " save the text to a file"
-            )
+            why = "because a resumed build reads the text again"
+            raise InputError(f"the source of a workspace must be one or more files, {why}; save the text to a file")
         with made_folder(folder):
             store = StageCache(folder, steps=steps, force=overwrite)
 
@@ -119,17 +117,15 @@ class Workspace:
         if corpus.digest != meta.get("corpus"):
             raise InputError(f"{folder / 'corpus'} is not the corpus of this workspace; build the workspace again")
         if places.shape != (min(len(vectors), MAX_MAPPED), 2):
-            raise InputError(
-                f"{folder / 'map.npy'} is damaged: its shape {places.shape} does not match the word vectors"
-            )
+            what = f"its shape {places.shape} does not match the word vectors"
+            raise InputError(f"{folder / 'map.npy'} is damaged: {what}")
         if not (folder / "topics").is_dir():
             return cls(folder, corpus, vectors, places)
         topics = load(folder / "topics" / "model", (TextTopics,))
         mixtures = open_array(folder / "topics" / "mixtures.npy", (np.float32,), ndim=2)
         if mixtures.shape != (len(corpus.documents) - 1, topics.n_components):
-            raise InputError(
-                f"{folder / 'topics'} is damaged: the shape {mixtures.shape} does not match the documents and topics"
-            )
+            what = f"the shape {mixtures.shape} does not match the documents and topics"
+            raise InputError(f"{folder / 'topics'} is damaged: {what}")
         return cls(folder, corpus, vectors, places, topics, mixtures)
 
     @cached_property

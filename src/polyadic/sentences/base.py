@@ -139,28 +139,20 @@ class SentenceVectors(Transformer, ABC):
             parts.append(self._of_block(block))
             unknown += int((block.lengths == 0).sum())
             total += len(block.lengths)
+        what = f"sentences without a known word: {unknown:,} of {total:,}"
+        if unknown and self.empty == "error":
+            raise InputError(f"{what}; remove them, or use empty='zero'", "empty")
         if unknown:
-            if self.empty == "error":
-                raise InputError(
-                    f"sentences without a known word: {unknown:,} of {total:,}; remove them, or use empty='zero'",
-                    "empty",
-                )
-            warnings.warn(
-                f"sentences without a known word: {unknown:,} of {total:,}; their vectors are zero",
-                EmptySentencesWarning,
-                stacklevel=3,
-            )
+            warnings.warn(f"{what}; their vectors are zero", EmptySentencesWarning, stacklevel=3)
         return np.concatenate(parts)
 
     def _of_block(self, block: Rows) -> NDArray[np.float32]:
         """Return the vectors of a block of sentences, decoding sentences of equal length together."""
         vectors = np.zeros((len(block.lengths), self._n_features_out), np.float32)
-        K = self.embedding_.rank
         for words in np.unique(block.lengths[block.lengths > 0]).tolist():
             rows = np.flatnonzero(block.lengths == words)
-            step = max(1, NUMBERS // (K * self._number * (words + self._margin)))
-            for start in range(0, len(rows), step):
-                some = rows[start : start + step]
+            step = max(1, NUMBERS // (self.embedding_.rank * self._number * (words + self._margin)))
+            for some in np.split(rows, range(step, len(rows), step)):
                 w = self._decoded(self._signals(block, some, words))
                 vectors[some] = pooled(w, words, self.pooling, pool=self.pool, segments=self.segments)
         return vectors

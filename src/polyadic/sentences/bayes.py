@@ -75,17 +75,13 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         labels = np.asarray(y)
         self.classes_ = np.unique(labels)
         if labels.shape != (len(runs),) or len(self.classes_) != 2:
-            raise InputError(
-                f"y must have shape ({len(runs)},) and contain two classes; got shape {labels.shape} and"
-                f" {len(self.classes_):,} classes",
-                "y",
-            )
+            got = f"shape {labels.shape} and {len(self.classes_):,} classes"
+            raise InputError(f"y must have shape ({len(runs)},) and contain two classes; got {got}", "y")
         counts = Counter(chain.from_iterable(runs))
         self.features_ = {run: at for at, run in enumerate(run for run, n in counts.items() if n >= self.min_count)}
         if not self.features_:
-            raise InputError(
-                f"no word or bigram occurs in at least {self.min_count} sentences; lower min_count", "min_count"
-            )
+            what = f"no word or bigram occurs in at least {self.min_count} sentences"
+            raise InputError(f"{what}; lower min_count", "min_count")
         F = self._indicators(runs)
         p, q = (self.alpha + np.asarray(F[labels == c].sum(axis=0)).ravel() for c in self.classes_[::-1])
         self.ratio_ = np.log((p / p.sum()) / (q / q.sum()))

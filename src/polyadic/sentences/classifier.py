@@ -239,23 +239,17 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:
         """Build the feature matrix of the training documents and return the matrix and the labels."""
-        if isinstance(documents, Corpus):
-            corpus = documents
-        else:
-            how: dict[str, Any] = {"tokenizer": TOKENIZER, "min_count": 1, "stop_words": None}
-            corpus = Corpus.build(documents, **how, language=self.language)
+        corpus = documents
+        if not isinstance(corpus, Corpus):
+            corpus = Corpus.build(corpus, tokenizer=TOKENIZER, min_count=1, language=self.language)
         labels = np.asarray(y)
         starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)].astype(np.int64)
         if labels.shape != (len(starts) - 1,):
-            raise InputError(
-                f"y must contain one class label for each of the {len(starts) - 1:,} documents; got shape"
-                f" {labels.shape}",
-                "y",
-            )
+            wanted = f"one class label for each of the {len(starts) - 1:,} documents"
+            raise InputError(f"y must contain {wanted}; got shape {labels.shape}", "y")
         if len(np.unique(labels)) < 2:
-            raise InputError(
-                f"y must contain at least two classes; all documents have the class {str(labels[0])!r:.60}", "y"
-            )
+            what = f"all documents have the class {str(labels[0])!r:.60}"
+            raise InputError(f"y must contain at least two classes; {what}", "y")
         self.language_ = str(corpus.settings["language"])
         numbered = _Numbered(corpus.vocabulary.words, np.asarray(corpus.ids).astype(np.int64), starts)
         self.pairs_ = np.unique(_neighbours(numbered.ids, starts, len(numbered.words))[0])
@@ -272,9 +266,8 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     def _name(self, words: Iterable[str], pieces: Iterable[str]) -> None:
         """Set the vocabularies, and the dictionaries that map words and character n-grams to indices."""
         self.words_, self.pieces_ = tuple(words), tuple(pieces)
-        self._word_index, self._piece_index = (
-            {name: at for at, name in enumerate(names)} for names in (self.words_, self.pieces_)
-        )
+        self._word_index = {name: at for at, name in enumerate(self.words_)}
+        self._piece_index = {name: at for at, name in enumerate(self.pieces_)}
 
     def _make_ready(self) -> None:
         self._name(self.words_, self.pieces_)
@@ -341,10 +334,10 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         document = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         known = self._known(numbered.words)[ids]
         pairs, places = self._pairs(known, starts)
-        shape = len(starts) - 1, len(self.words_)
-        words = _table(document[known >= 0], known[known >= 0], shape)
-        both = _table(document[places], pairs, (shape[0], len(self.pairs_)))
-        every = _table(document, ids, (shape[0], len(numbered.words)))
+        size = len(starts) - 1
+        words = _table(document[known >= 0], known[known >= 0], (size, len(self.words_)))
+        both = _table(document[places], pairs, (size, len(self.pairs_)))
+        every = _table(document, ids, (size, len(numbered.words)))
         return counts_by_row(hstack([words, both, every @ self._spelled(numbered.words)], format="csr"))
 
     def _spelled(self, words: Sequence[str]) -> csr_array:
@@ -365,8 +358,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     def _features(self, numbered: _Numbered) -> csr_array:
         """Return the feature vectors of documents."""
-        counts = self._counts(numbered)
-        warn_unknown(counts)
+        warn_unknown(counts := self._counts(numbered))
         return self._weighted(counts)
 
     def _weighted(self, counts: csr_array) -> csr_array:
@@ -403,9 +395,8 @@ def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np
         members = rng.permutation(np.flatnonzero(labels == label))
         out[members[: int(share * len(members))]] = True
     if not out.any():
-        raise InputError(
-            f"none of the {len(labels):,} documents can be held out, because each class has too few documents"
-        )
+        what = f"none of the {len(labels):,} documents can be held out"
+        raise InputError(f"{what}, because each class has too few documents")
     return out
 
 
@@ -418,8 +409,6 @@ def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int
         if len(members) > 1:
             fold[members] = (rng.integers(number) + np.arange(len(members))) % number
     if (fold < 0).all():
-        raise InputError(
-            f"cross-validation requires a class with at least two documents; each of the {len(labels):,}"
-            " classes has only one"
-        )
+        what = "cross-validation requires a class with at least two documents"
+        raise InputError(f"{what}; each of the {len(labels):,} classes has only one")
     return fold

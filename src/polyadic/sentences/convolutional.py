@@ -123,12 +123,9 @@ class ConvolutionalSentences(SentenceVectors):
         corpus = corpus_of(sentences, min_count=1 if isinstance(self.words, Embedding) else self.min_count)
         embedding = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
         moments, scales = _collect(corpus, embedding, self.length, self.order)
-        n = self.length
-        C = np.pad(moments.cumulant(), [(0, 0), *[(0, self._margin - n)] * self.order])
-        support = n if self.padded else None
-        self.filters_, self.weights_, self.error_ = find_filters(
-            C, self.filters, support=support, starts=self.starts, seed=self.seed
-        )
+        C = np.pad(moments.cumulant(), [(0, 0), *[(0, self._margin - self.length)] * self.order])
+        how: dict[str, Any] = {"support": self.length if self.padded else None, "starts": self.starts}
+        self.filters_, self.weights_, self.error_ = find_filters(C, self.filters, **how, seed=self.seed)
         self.embedding_, self.scales_, self.number_ = embedding, scales, moments.number
         return self
 
@@ -139,12 +136,8 @@ class ConvolutionalSentences(SentenceVectors):
         """
         check_is_fitted(self)
         if (self.pooling, self.segments, self.decoding) != ("mean", 1, "least-norm"):
-            raise InputError(
-                "static vectors require pooling='mean', segments=1 and decoding='least-norm'",
-                "decoding",
-                "pooling",
-                "segments",
-            )
+            what = "static vectors require pooling='mean', segments=1 and decoding='least-norm'"
+            raise InputError(what, "decoding", "pooling", "segments")
         sums = self.filters_.sum(axis=-1)  # the spectrum at frequency zero
         power = (sums**2).sum(axis=-1, keepdims=True) + self.ridge
         gains = np.divide(sums, power, out=np.zeros_like(sums), where=power > 0)
@@ -184,19 +177,14 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int, order: int) -> t
             number += len(signal)
             longest = max(longest, int(part.lengths.max(initial=0)))
     if not moments.number:
-        raise InputError(
-            f"length must be at most {longest}, the number of known words in the longest sentence; got {length}",
-            "length",
-        )
+        limit = f"{longest}, the number of known words in the longest sentence"
+        raise InputError(f"length must be at most {limit}; got {length}", "length")
     if moments.number < (cells := math.comb(length + order - 1, order)):
-        warnings.warn(
-            InputWarning(
-                f"the {'third' if order == 3 else 'fourth'} cumulant has {cells:,} entries, but is estimated from only"
-                f" {moments.number:,} patches; use more sentences or a smaller length",
-                "length",
-            ),
-            stacklevel=3,
+        what = f"the {'third' if order == 3 else 'fourth'} cumulant has {cells:,} entries"
+        message = (
+            f"{what}, but is estimated from only {moments.number:,} patches; use more sentences or a smaller length"
         )
+        warnings.warn(InputWarning(message, "length"), stacklevel=3)
     return moments, np.sqrt(squares / number)
 
 
@@ -248,17 +236,12 @@ def sparse_codes(
     f: NDArray[Any], y: NDArray[Any], penalty: NDArray[Any] | float, *, sweeps: int = 500, tol: float = 1e-5
 ) -> NDArray[np.float64]:
     """Compute sparse activations of shape (..., L, n) for signals (..., n) and filters (..., L, m)."""
-    if f.shape[-1] > y.shape[-1]:
-        raise InputError(
-            f"filters must not be longer than signals; got filters of {f.shape[-1]} and signals of {y.shape[-1]} values"
-        )
     (*lead, n), (*kinds, L, m) = y.shape, f.shape
+    if m > n:
+        raise InputError(f"filters must not be longer than signals; got filters of {m} and signals of {n} values")
     filters = f.reshape(-1, L, m)
     blocks = gram(np.pad(filters, ((0, 0), (0, 0), (0, n - m))))
     which = np.broadcast_to(np.arange(len(filters)).reshape(kinds), lead).ravel()
-    l1 = np.broadcast_to(penalty, lead).ravel()
-    signals, threads = y.reshape(-1, n), cores()
-    codes = kernels.sparse_activations(
-        filters, blocks, signals, which=which, l1=l1, tol=tol, sweeps=sweeps, threads=threads
-    )
+    how: dict[str, Any] = {"l1": np.broadcast_to(penalty, lead).ravel(), "tol": tol, "sweeps": sweeps}
+    codes = kernels.sparse_activations(filters, blocks, y.reshape(-1, n), which=which, **how, threads=cores())
     return codes.reshape(*lead, L, n)

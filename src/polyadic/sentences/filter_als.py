@@ -39,7 +39,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -146,9 +146,8 @@ class Moments:
         """Add patches of shape (K, N, n) to the moments."""
         K, N, n = x.shape
         if (K, n) != self.sums[0].shape:
-            raise InputError(
-                f"patches must have shape ({self.sums[0].shape[0]}, N, {self.sums[0].shape[1]}); got {x.shape}"
-            )
+            rows, columns = self.sums[0].shape
+            raise InputError(f"patches must have shape ({rows}, N, {columns}); got {x.shape}")
         step = max(1, PATCH_VALUES // (K * n ** (len(self.sums) - 1)))
         for start in range(0, N, step):
             powers = some = np.ascontiguousarray(x[:, start : start + step], np.float64)
@@ -205,9 +204,8 @@ def convolutional_als(
     while True:
         for mode in range(order):
             others = [factors[k] for k in range(order) if k != mode]
-            factors[mode], weights = _in_parts(
-                lambda C, *others: _update(C, others, support, projection), [C, *others], threads
-            )
+            update = partial(_update, support=support, projection=projection)
+            factors[mode], weights = _in_parts(update, [C, *others], threads)
         (left,) = _in_parts(_left, [C, *factors, weights], threads)
         yield Sweep([*factors, weights], float((left / size).sum()))
 
@@ -261,11 +259,8 @@ def find_filters(
     threads = resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
     check_choice("projection", projection, get_args(Projection))
     if C.ndim == 4 and number > (identifiable := max_filters(n, support)):
-        warnings.warn(
-            f"the number of filters should be at most about {identifiable} for patches of this length; got {number}:"
-            " use longer patches or fewer filters",
-            stacklevel=2,
-        )
+        what = f"the number of filters should be at most about {identifiable} for patches of this length"
+        warnings.warn(f"{what}; got {number}: use longer patches or fewer filters", stacklevel=2)
     rng = np.random.default_rng(seed)
     scale = np.abs(C).max(axis=tuple(range(1, C.ndim)), keepdims=True)  # avoids underflow of squares
     C = C / np.where(scale > 0, scale, 1)
@@ -346,7 +341,7 @@ def compose(factors: Sequence[Batch], weights: Batch) -> Batch:
     return np.einsum("kpa,kpx->kax", first * weights.reshape(K, -1, 1), rest).reshape(K, *(n,) * len(factors))
 
 
-def _update(C: Batch, others: Sequence[Batch], support: int, projection: Projection) -> tuple[Batch, Batch]:
+def _update(C: Batch, *others: Batch, support: int, projection: Projection) -> tuple[Batch, Batch]:
     """Solve for the filters and weights of one mode, with the filters of the other modes fixed."""
     K, L, n = others[0].shape
     M = _contracted(C, others).reshape(K, n, L, n)

@@ -178,11 +178,9 @@ def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural =
 def _print_evaluation(result: dict[str, Any]) -> None:
     """Print the overall metrics and a table of metrics for each class."""
     output.facts({name: value for name, value in result.items() if name != "classes"})
-    headings = {"mostly_taken_for": "mostly confused with"}
-    output.table(
-        [headings.get(name, output.heading(name)) for name in result["classes"][0]],
-        [tuple(each.values()) for each in result["classes"]],
-    )
+    special = {"mostly_taken_for": "mostly confused with"}
+    headings = [special.get(name, output.heading(name)) for name in result["classes"][0]]
+    output.table(headings, [tuple(each.values()) for each in result["classes"]])
 
 
 @CLASSIFY.verb(
@@ -263,10 +261,8 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
             unlabelled += 1
     if not texts:
         if label is None:
-            raise InputError(
-                f"{docs} must contain a folder for each class; for a table, set label to the name of the class column",
-                "label",
-            )
+            advice = "for a table, set label to the name of the class column"
+            raise InputError(f"{docs} must contain a folder for each class; {advice}", "label")
         raise InputError(f"no document in {docs} has a class in the column {label!r}")
     return texts, np.array(labels), unlabelled
 
@@ -413,11 +409,8 @@ def _nearest(model: SentenceVectors, sentences: list[str], query: str, top: int)
     wanted = model.encode(query, normalize_embeddings=True)
     cosines = np.asarray(model.encode(sentences, normalize_embeddings=True)) @ np.asarray(wanted)
     best = np.argsort(-cosines, kind="stable")[:top].tolist()
-    return {
-        "nearest": [
-            {"cosine": round(float(cosines[at]), 4), "number": at + 1, "sentence": sentences[at]} for at in best
-        ]
-    }
+    rows = [{"cosine": round(float(cosines[at]), 4), "number": at + 1, "sentence": sentences[at]} for at in best]
+    return {"nearest": rows}
 
 
 @SENTENCES.verb(
@@ -442,20 +435,13 @@ def templates(
 
     if not isinstance(model, ConvolutionalSentences):
         raise InputError("the model has no filters; train a model with --method convolutional")
-    return {
-        "templates": [
-            {
-                "filter": f"{k}.{at}",
-                "activation": round(activation, 3),
-                "line": sentence + 1,
-                "word": place + 1,
-                "words": " ".join(words),
-            }
-            for k, each in enumerate(strongest(model, _read(lines, reading), top=top)[:coordinates])
-            for at, places in enumerate(each)
-            for activation, sentence, place, words in places
-        ]
-    }
+    found = enumerate(strongest(model, _read(lines, reading), top=top)[:coordinates])
+    numbered = [(f"{k}.{at}", one) for k, each in found for at, places in enumerate(each) for one in places]
+    rows = [
+        {"filter": name, "activation": round(value, 3), "line": line + 1, "word": place + 1, "words": " ".join(words)}
+        for name, (value, line, place, words) in numbered
+    ]
+    return {"templates": rows}
 
 
 @SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=print_written)

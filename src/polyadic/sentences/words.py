@@ -74,12 +74,8 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
     check_int("rank", rank, low=1)
     known = corpus.vocabulary
     if rank >= len(known):
-        raise InputError(
-            f"rank must be below {len(known):,}, the number of words that occur at least min_count times; got {rank}:"
-            " lower rank or min_count",
-            "min_count",
-            "rank",
-        )
+        limit = f"{len(known):,}, the number of words that occur at least min_count times"
+        raise InputError(f"rank must be below {limit}; got {rank}: lower rank or min_count", "min_count", "rank")
     vectors: Any
     if words == "one-hot":
         vectors = np.eye(len(known), rank, dtype=np.float32)

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from polyadic.core.errors import InputWarning
+from polyadic.core.errors import InputWarning, counted
 from polyadic.core.progress import note
 
 if TYPE_CHECKING:
@@ -149,4 +149,4 @@ def _some(names: Iterable[str]) -> str:
     """Return the number of files and the names of some."""
     names = [*names]
     more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
-    return f"{len(names):,} file{'s' * (len(names) > 1)} ({', '.join(names[:MAX_NAMED])}{more})"
+    return f"{counted(len(names), 'file')} ({', '.join(names[:MAX_NAMED])}{more})"

@@ -166,9 +166,8 @@ class Corpus(TextStore):
                     pairs = draft.join(choose, min_count=min_count, stop_words=stop) if multiwords else []
                     draft.write(vocabulary := choose(draft.counts()))
                 vocabulary.save(folder / "vocabulary.txt")
-                settings: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "stop_words": stop}
-                settings |= {"multiwords": pairs if multiwords else None, **dataclasses.asdict(how)}
-                settings |= {"language": language, "tokenizer": name_of(tokenizer)}
+                settings: dict[str, Any] = {**choose.keywords, "multiwords": pairs if multiwords else None}
+                settings |= {**dataclasses.asdict(how), "language": language, "tokenizer": name_of(tokenizer)}
                 settings |= {"formats": dict(account.formats), "skipped": account.skipped}
                 settings |= {"source": stamp(source) if find_files(source) not in (None, ["-"]) else None}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
@@ -235,10 +234,8 @@ class Corpus(TextStore):
         file = self.path / ROWS
         rows = open_array(file, (np.int64,)) if file.exists() else None
         if rows is not None and len(rows) != len(self.sentences) - 1:
-            raise InputError(
-                f"{file} is damaged: it must have one row for each of {len(self.sentences) - 1} sentences; got"
-                f" {len(rows)}"
-            )
+            wanted = f"one row for each of {len(self.sentences) - 1} sentences"
+            raise InputError(f"{file} is damaged: it must have {wanted}; got {len(rows)}")
         return rows
 
     def select(
@@ -271,9 +268,9 @@ class Corpus(TextStore):
         [['a', 'red', 'rose']]
         """
         chosen = np.unique(np.asarray(documents, np.int64))
-        total = len(self.documents) - 1
-        if len(chosen) != len(documents) or (len(chosen) and not 0 <= chosen[0] <= chosen[-1] < total):
-            raise InputError(f"documents must contain distinct document indices from 0 to {total - 1:,}", "documents")
+        last = self.n_documents - 1
+        if len(chosen) != len(documents) or (len(chosen) and not 0 <= chosen[0] <= chosen[-1] <= last):
+            raise InputError(f"documents must contain distinct document indices from 0 to {last:,}", "documents")
         edges = self.sentences[self.documents]  # of each document, in tokens
         ids = np.concatenate([self.ids[:0], *(self.ids[edges[d] : edges[d + 1]] for d in chosen)])
         counts = np.bincount(ids, minlength=len(self.vocabulary))
@@ -303,9 +300,9 @@ class Corpus(TextStore):
 
     def document(self, number: int) -> list[list[str]]:
         """Return the sentences of a document as lists of words, without words outside the vocabulary."""
-        if not -(len(self.documents) - 1) <= number < len(self.documents) - 1:
-            raise IndexError(f"document {number} does not exist; the corpus has {len(self.documents) - 1} documents")
-        number %= len(self.documents) - 1
+        if not -self.n_documents <= number < self.n_documents:
+            raise IndexError(f"document {number} does not exist; the corpus has {self.n_documents} documents")
+        number %= self.n_documents
         words = self.vocabulary.words
         edges = self.sentences[self.documents[number] : self.documents[number + 1] + 1].tolist()
         return [[words[i] for i in self.ids[a:b].tolist()] for a, b in itertools.pairwise(edges)]
@@ -316,9 +313,8 @@ class Corpus(TextStore):
     @property
     def sizes(self) -> dict[str, Any]:
         """Number of tokens, distinct words, sentences and documents, and the language of the corpus."""
-        sentences, documents = len(self.sentences) - 1, len(self.documents) - 1
-        numbers = {"tokens": len(self), "words": len(self.vocabulary), "sentences": sentences, "documents": documents}
-        return {**numbers, "language": self.settings["language"]}
+        numbers = {"tokens": len(self), "words": len(self.vocabulary), "sentences": len(self.sentences) - 1}
+        return {**numbers, "documents": self.n_documents, "language": self.settings["language"]}
 
     def __repr__(self) -> str:
         *numbers, _ = self.sizes.items()
@@ -361,11 +357,8 @@ def _fill(
                 if texts:
                     languages.warn_of_unspaced(language)
             if tokenizer.lemmas and first and not texts:
-                raise InputError(
-                    "lemmas cannot be computed for pre-tokenized text; to use the lemmas of CoNLL-U files, set field to"
-                    " 'lemma'",
-                    "field",
-                )
+                advice = "to use the lemmas of CoNLL-U files, set field to 'lemma'"
+                raise InputError(f"lemmas cannot be computed for pre-tokenized text; {advice}", "field")
         if several:
             read.close()
             draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account=account, tagger=tagger)
@@ -373,10 +366,9 @@ def _fill(
             account.report()
         else:
             draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs, tagger=tagger)
-    if not draft.documents:
-        raise InputError("the corpus is empty: the source contains no documents")
     if not draft.tokens:
-        raise InputError("the corpus is empty: its documents contain no words")
+        what = "its documents contain no words" if draft.documents else "the source contains no documents"
+        raise InputError(f"the corpus is empty: {what}")
     return language, tokenizer
 
 
@@ -412,7 +404,6 @@ def _check_ids(path: Path, ids: NDArray[np.integer], vocabulary: Vocabulary) -> 
         counts += np.bincount(block, minlength=len(vocabulary))
     if not np.array_equal(counts, vocabulary.counts):
         number = int((counts != vocabulary.counts).argmax())
-        raise InputError(
-            f"{path} does not match vocabulary.txt: {vocabulary.words[number]!r} occurs"
-            f" {counted(counts[number], 'time')}, but vocabulary.txt gives the count {vocabulary.counts[number]}"
-        )
+        what = f"{vocabulary.words[number]!r} occurs {counted(counts[number], 'time')}"
+        given = f"vocabulary.txt gives the count {vocabulary.counts[number]}"
+        raise InputError(f"{path} does not match vocabulary.txt: {what}, but {given}")

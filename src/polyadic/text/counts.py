@@ -106,16 +106,13 @@ class Counts:
             entries = Entries.read_from(folder, meta)
             whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
             if not (entries.symmetric and entries.unobserved == "zero" and whole):
-                raise InputError(
-                    f"{folder} is damaged: the counts must be a symmetric sparse tensor of integers of at least 1"
-                )
+                what = "the counts must be a symmetric sparse tensor of integers of at least 1"
+                raise InputError(f"{folder} is damaged: {what}")
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             marginals = open_array(folder / "marginals.npy", (np.int64,))
             if not len(vocabulary) == len(marginals) == entries.shape[0]:
-                raise InputError(
-                    f"{folder} is damaged: the shape {entries.shape} does not match {len(vocabulary)} words and"
-                    f" {len(marginals)} marginals"
-                )
+                sizes = f"{len(vocabulary)} words and {len(marginals)} marginals"
+                raise InputError(f"{folder} is damaged: the shape {entries.shape} does not match {sizes}")
             try:
                 events, settings, chunks = int(meta["events"]), {"distance": "kept"} | dict(meta["settings"]), None
                 if "chunks" in meta:
@@ -127,9 +124,8 @@ class Counts:
                 raise InputError(f"{folder}: meta.json is damaged: {error}") from None
             listed = kernels.tuple_marginals(entries.indices, entries.values, len(marginals))
             if marginals.sum() != entries.order * events or (marginals < listed).any():
-                raise InputError(
-                    f"{folder} is damaged: marginals.npy does not match the tuples and the number of events"
-                )
+                what = "marginals.npy does not match the tuples and the number of events"
+                raise InputError(f"{folder} is damaged: {what}")
         return cls(entries, events, marginals, vocabulary, settings, chunks)
 
 
@@ -223,22 +219,16 @@ def count(
     if planned is None:
         planned = plan(corpus, **window_of, memory=memory, threads=threads)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
-        raise InputError(
-            "planned must be a plan for the same corpus, order, width and other arguments; got a different plan",
-            "planned",
-        )
+        what = "planned must be a plan for the same corpus, order, width and other arguments"
+        raise InputError(f"{what}; got a different plan", "planned")
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
             spool = SpillFile(draft / "parts")
             parts, marginals = _counted(planned, order, min_count, spool, threads)
             if not _write_tuples(spool, parts, order, draft):
-                raise InputError(
-                    f"no tuple of {order} words occurs at least {min_count} times with window {window!r} and width"
-                    f" {width}; lower min_count or use a larger window",
-                    "min_count",
-                    "window",
-                    "width",
-                )
+                what = f"no tuple of {order} words occurs at least {min_count} times"
+                how = f"with window {window!r} and width {width}; lower min_count or use a larger window"
+                raise InputError(f"{what} {how}", "min_count", "window", "width")
             spool.remove()
             events, size = int(marginals.sum()) // order, len(corpus.vocabulary)
             none = Entries(np.empty((0, order), np.uint16), np.empty(0), (size,) * order, symmetric=True)
@@ -274,23 +264,19 @@ def plan(
     order, width = check_int("order", order, low=2, high=5), check_int("width", width, low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
     if max(size - 1, 1).bit_length() * (order - 1) > 64:
-        raise InputError(
-            f"tuples of order {order} can be counted for at most {2 ** (64 // (order - 1)):,} words; got {size:,}:"
-            " build the corpus with a higher min_count or a lower max_size",
-            "max_size",
-            "min_count",
-        )
+        what = f"tuples of order {order} can be counted for at most {2 ** (64 // (order - 1)):,} words; got {size:,}"
+        advice = "build the corpus with a higher min_count or a lower max_size"
+        raise InputError(f"{what}: {advice}", "max_size", "min_count")
     (ids, sentences), chunks = positioned(corpus, distance), None
     if window == "chunk":
         ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order, hole=size)
         chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
     index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1], int(distance == "running"))
-    looking = partial(_work, order, repeats=repeats)
+    looking, workers = partial(_work, order, repeats=repeats), get_executor(threads)
     length = kernels.indexed_length(len(ids), len(sentences), _reach(window, width)[1])
-    looked = [*get_executor(threads).imap(looking, blocks(length, -(-length // N_SAMPLES)), shared=index)]
+    looked = [*workers.imap(looking, blocks(length, -(-length // N_SAMPLES)), shared=index)]
     work, held = sum(some for some, _ in looked), looked[0][1]
-    entry = order * ids.itemsize + 4
-    ranges = _cut(work, held, entry, threads, memory, size=PART * get_executor(threads).grain)
+    ranges = _cut(work, held, order * ids.itemsize + 4, threads, memory, size=PART * workers.grain)
     made_of = {"corpus": corpus.digest, "order": order, "window": window, "width": width, "repeats": repeats}
     return CountPlan(*ranges, index, chunks, made_of | {"distance": distance})
 
@@ -342,10 +328,8 @@ def _cut(
     share = (budget - held) / (threads + MAX_WAITING)
     if share < keys + entry * largest:
         need = held + (threads + MAX_WAITING) * (keys + entry * largest)
-        raise InputError(
-            f"counting needs {need / 2**20:,.0f} MiB of memory, but the limit is {budget / 2**20:,.0f} MiB; raise the"
-            " limit, or use a lower order, a smaller width or fewer threads"
-        )
+        what = f"counting needs {need / 2**20:,.0f} MiB of memory, but the limit is {budget / 2**20:,.0f} MiB"
+        raise InputError(f"{what}; raise the limit, or use a lower order, a smaller width or fewer threads")
     everything = float(work.sum())
     size = min(max(size, everything / MAX_PARTS), (share - keys) / entry)
     bounds = [0]
@@ -383,9 +367,8 @@ def _counted(
 def _write_tuples(spool: SpillFile, parts: list[Spilled], order: int, draft: Path) -> int:
     """Write the tuples counted by all tasks to the final files, and return the total number of tuples."""
     n = sum(shape[0] for _, (_, shape) in (left.kinds for left in parts))
-    kind = np.dtype(parts[0].kinds[0][0])
     with (draft / "indices.npy").open("wb") as file:  # not through a memory map: there a full disk kills the process
-        write_header(file, kind, (order, n))
+        write_header(file, np.dtype(parts[0].kinds[0][0]), (order, n))
         for d in range(order):
             for left in parts:
                 file.write(spool.read(left)[0][d].data)

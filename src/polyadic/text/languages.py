@@ -98,10 +98,9 @@ def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[st
     while len(text) - at > STRETCH:
         blank = text.rfind(" ", at + STRETCH // 2, at + STRETCH)  # further back one would go on from where one is
         parts = [*segment(text[at : blank + 1 or at + STRETCH])]
-        goes_on = len(parts[-1]) < STRETCH // 2  # the last, behind the stretch
-        for part in parts[:-1] if goes_on else parts:
-            yield part
-            at += len(part)
+        parts = parts[:-1] if len(parts[-1]) < STRETCH // 2 else parts  # a short last one may go on
+        yield from parts
+        at += sum(map(len, parts))
     yield from segment(text[at:])
 
 
@@ -157,8 +156,6 @@ def warn_of_unspaced(language: str) -> None:
     if language in UNSPACED and segmenter(language) is None:
         extra = UNSPACED[language]
         instead = f', or run pip install "polyadic[{extra}]"' if extra else ""
-        warnings.warn(
-            f"the language {language} is written without spaces, so whole clauses are read as single words;"
-            f" split the text into words and read it as tokenised text{instead}",
-            stacklevel=3,
-        )
+        what = f"the language {language} is written without spaces, so whole clauses are read as single words"
+        advice = f"split the text into words and read it as tokenised text{instead}"
+        warnings.warn(f"{what}; {advice}", stacklevel=3)

@@ -51,8 +51,7 @@ def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, min_count: int = MIN_COU
 
 def _place(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Compute the hash bucket of each word pair from the key of the pair."""
-    place: NDArray[np.uint64] = (keys * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - BUCKETS)
-    return place
+    return np.asarray((keys * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - BUCKETS))
 
 
 NONE = np.uint64(2**64 - 1)  # key of a pair that spans two sentences

@@ -263,8 +263,7 @@ def checked(item: Any, where: str) -> Content:
     if all(isinstance(part, str) for part in parts):
         return parts
     if any(isinstance(part, (str, bytes, dict)) or not isinstance(part, Iterable) for part in parts):
-        kinds = ", ".join(sorted({type(part).__name__ for part in parts}))
-        raise InputError(f"{expected} a list of {kinds}")
+        raise InputError(f"{expected} a list of {', '.join(sorted({type(part).__name__ for part in parts}))}")
     sentences = [list(part) for part in parts]
     for token in chain.from_iterable(sentences):
         if not isinstance(token, str):

@@ -248,8 +248,7 @@ def pieces(
     filled with a summary.
     """
     account = Account() if account is None else account
-    files = find_files(source)
-    if files is not None:
+    if (files := find_files(source)) is not None:
         yield from _of_files(files, reading, advance, account)
         account.report()
         return
@@ -264,10 +263,8 @@ def pieces(
             if text and isinstance(item, str):
                 text = False  # so the first is looked at
                 if Path(item).suffix and os.path.isfile(item):  # noqa: PTH113 # as above
-                    raise InputError(
-                        f"documents must be texts, but the first is the name of a file, {item!r}; pass files as"
-                        " pathlib.Path"
-                    )
+                    what = f"documents must be texts, but the first is the name of a file, {item!r}"
+                    raise InputError(f"{what}; pass files as pathlib.Path")
             piece = Piece(checked(item, f"document {number}"))
             yield from [piece] if reading.documents is None else split([piece], reading, f"document {number}", counts)
         if advance is not None:
@@ -410,10 +407,8 @@ class Files(NamedTuple):
         """Warn about skipped files; raise InputError if all were skipped."""
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
-            raise InputError(
-                f"none of the {len(skipped):,} files could be read; the first error is: {skipped[self.paths[0]]}",
-                "errors",
-            )
+            what = f"none of the {len(skipped):,} files could be read"
+            raise InputError(f"{what}; the first error is: {skipped[self.paths[0]]}", "errors")
         if skipped:
             more = len(skipped) - MAX_NAMED
             named = "; ".join([*skipped.values()][:MAX_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
@@ -486,8 +481,7 @@ def format_of(file: File) -> str:
     if file.reading.format != "auto":
         return file.reading.format
     name = Path(without_query(file.path))
-    inner = name.with_suffix("") if suffix_of(file.path) in COMPRESSIONS else name
-    suffix = inner.suffix.lower()
+    suffix = (name.with_suffix("") if suffix_of(file.path) in COMPRESSIONS else name).suffix.lower()
     if suffix in OTHERS:
         raise InputError(f"{file.name} is in an unsupported format: {OTHERS[suffix]}")
     head = file.head()

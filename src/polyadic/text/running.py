@@ -137,10 +137,8 @@ class RunningText:
         self._keeper = keeper
         self.path = Path(folder) / FOLDER
         if not (self.path / FILES[0]).is_file():
-            raise InputError(
-                f"{folder} does not contain the running text; make the corpus again from the text, as `polyadic corpus"
-                " TEXT --out CORPUS` does"
-            )
+            advice = "make the corpus again from the text, as `polyadic corpus TEXT --out CORPUS` does"
+            raise InputError(f"{folder} does not contain the running text; {advice}")
         self.forms, self.gaps = (open_array(self.path / name, _UNSIGNED) for name in FILES)
         self.sentences = open_array(self.path / "sentences.npy", (np.int64,))
         self.documents = open_array(self.path / "documents.npy", (np.int64,))
@@ -171,9 +169,9 @@ class RunningText:
             for name, sums, known in zip(FILES, found, self._sums, strict=True):
                 wrong = np.flatnonzero(sums != known) if len(sums) == len(known) else [0]
                 if len(wrong):
-                    place = f"the words from {wrong[0] * BLOCK:,} on do not match their checksum; delete"
-                    f" {self.path.parent} and make the corpus again"
-                    raise InputError(f"{self.path / name} is damaged: {place}")
+                    what = f"the words from {wrong[0] * BLOCK:,} on do not match their checksum"
+                    advice = f"delete {self.path.parent} and make the corpus again"
+                    raise InputError(f"{self.path / name} is damaged: {what}; {advice}")
             self._verified = True
 
     @functools.cached_property
@@ -195,8 +193,7 @@ class RunningText:
     def word_counts(self) -> NDArray[np.int64]:
         """Number of occurrences of each normalized word."""
         kept = self.word_of >= 0
-        counts = np.bincount(self.word_of[kept], self.form_counts[kept], minlength=len(self.words))
-        return counts.astype(np.int64)
+        return np.bincount(self.word_of[kept], self.form_counts[kept], minlength=len(self.words)).astype(np.int64)
 
     @functools.cached_property
     def gap_texts(self) -> list[str]:
@@ -301,9 +298,8 @@ def checksums(array: NDArray[np.unsignedinteger]) -> NDArray[np.uint32]:
 
 def _ranked(counts: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the order by descending count and then by code points, and the rank of each item."""
-    names = list(counts)
+    names, values = list(counts), np.fromiter(counts.values(), np.int64, len(counts))
     by_name = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
-    values = np.fromiter(counts.values(), np.int64, len(names))
     order = by_name[np.argsort(-values[by_name], kind="stable")]
     return order, np.argsort(order)
 

@@ -67,11 +67,8 @@ def split(pieces: Iterable[Piece], reading: Reading, name: str, left_out: Counte
             new = {} if mark is None else {**first.fields, "part": str(number), **mark}
             yield Piece(content, mark is not None, fields=new)
     if unit == "speaker" and not known:
-        raise InputError(
-            f"{name} has no speakers, so documents cannot be 'speaker'; use paragraph, line, heading or a"
-            " number of words",
-            "documents",
-        )
+        what = f"{name} has no speakers, so documents cannot be 'speaker'"
+        raise InputError(f"{what}; use paragraph, line, heading or a number of words", "documents")
     left_out[UNDIVIDED] += unit == "heading" and not known
 
 
@@ -156,8 +153,5 @@ def _text(piece: Piece, unit: str, name: str) -> str:
     """Return the text of a piece; raise InputError if it is tokenized, and therefore has no units of text."""
     if isinstance(piece.content, str):
         return clean_markup(piece.content, headings=unit == "heading") if piece.markup else piece.content
-    raise InputError(
-        f"{name} contains tokenized sentences, so documents cannot be {unit!r}; use line (a sentence) or a number of"
-        " words",
-        "documents",
-    )
+    what = f"{name} contains tokenized sentences, so documents cannot be {unit!r}"
+    raise InputError(f"{what}; use line (a sentence) or a number of words", "documents")

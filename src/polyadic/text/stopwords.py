@@ -58,11 +58,8 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
         return stop_list(source)
     if isinstance(source, (str, os.PathLike)):
         if not Path(source).exists():
-            raise InputError(
-                "stop_words must be 'language', 'auto', 'none', a language such as 'english' or 'de', a file or a list"
-                f" of words; the file {Path(source)} does not exist",
-                "stop_words",
-            )
+            what = "'language', 'auto', 'none', a language such as 'english' or 'de', a file or a list of words"
+            raise InputError(f"stop_words must be {what}; the file {Path(source)} does not exist", "stop_words")
         return frozenset(filter(None, map(str.strip, text_lines(str(Path(source))))))
     if not isinstance(source, Iterable):
         raise InputError(f"stop_words must be a language, a file or a list of words; got {source!r}", "stop_words")

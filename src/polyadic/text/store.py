@@ -116,10 +116,8 @@ class TextStore(Usage):
         [['das', 'haus'], ['z', 'b', 'dieses']]
         """
         if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
-            raise InputError(
-                f"new text cannot be tokenized for the corpus {self.path}, which contains lemmas from CoNLL-U files;"
-                " use a corpus of word forms"
-            )
+            what = f"new text cannot be tokenized for the corpus {self.path}"
+            raise InputError(f"{what}, which contains lemmas from CoNLL-U files; use a corpus of word forms")
         pairs = {*(self.settings.get("multiwords") or ())}
         return [join_words(sentence, pairs) for sentence in nested(self.tokenizer(text))]
 
@@ -130,10 +128,9 @@ class TextStore(Usage):
         if name == name_of(whitespace):
             return whitespace
         if not name.startswith("Tokenizer("):
-            raise InputError(
-                f"new text cannot be tokenized for the corpus {self.path}, which was built with the custom tokenizer"
-                f" {name}; tokenize the text with this tokenizer"
-            )
+            what = f"new text cannot be tokenized for the corpus {self.path}"
+            why = f"which was built with the custom tokenizer {name}"
+            raise InputError(f"{what}, {why}; tokenize the text with this tokenizer")
         call = ast.parse(name, mode="eval").body
         assert isinstance(call, ast.Call)
         settings = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}

@@ -185,12 +185,8 @@ class Table:
             return
         shown = [f"{self.unit} {at}: {reason}" for at, reason in sorted(self.skipped.items())[:MAX_SHOWN]]
         if n > (self.count - n):
-            raise InputError(
-                f"{n:,} of {self.count:,} rows of {self.name} cannot be read; {shown[0]}; check the settings sep and"
-                " columns",
-                "sep",
-                "columns",
-            )
+            what = f"{n:,} of {self.count:,} rows of {self.name} cannot be read; {shown[0]}"
+            raise InputError(f"{what}; check the settings sep and columns", "sep", "columns")
         more = [f"and {n - MAX_SHOWN:,} more"] if n > MAX_SHOWN else []
         parts = [f"skipped {n:,} of {self.count:,} rows ({'; '.join(shown + more)})"] if n else []
         if self.mended:
@@ -248,9 +244,7 @@ class Table:
     def roles_named(self, roles: Sequence[Role]) -> dict[str, int]:
         """Return the columns with usual names by role; a role that fits several columns is left out."""
         found: dict[str, int] = {}
-        if not self.headed:
-            return found
-        for role in roles:
+        for role in roles if self.headed else ():
             exact = [at for at, name in enumerate(self.names) if _plain(name) in role.usual]
             last = [at for at, name in enumerate(self.names) if _last_word(name) in role.usual]
             fitting = [at for at in exact or last if at not in found.values()]
@@ -275,20 +269,15 @@ class Table:
         least = sum(role.required for role in roles)
         wanted = ", ".join(role.name for role in roles[:least])
         if len(free) < least:
-            first = next(iter(self.sample), (1, [""]))
-            raise InputError(
-                f"{self.name} must have columns for {wanted}; {self.unit} {first[0]} has only"
-                f" {len(free)} ({', '.join(map(str, first[1]))!r:.60}); if the cells are separated otherwise, set sep",
-                "sep",
-            )
+            number, cells = next(iter(self.sample), (1, [""]))
+            got = f"{self.unit} {number} has only {len(free)} ({', '.join(map(str, cells))!r:.60})"
+            advice = "if the cells are separated otherwise, set sep"
+            raise InputError(f"{self.name} must have columns for {wanted}; {got}; {advice}", "sep")
         found = {role.name: at for role, at in zip(roles, free, strict=False)}
         elsewhere = any(found.get(role) != at for role, at in self.roles_named(roles).items() if role in found)
         if elsewhere or (only and len(free) > len(roles)):
-            raise InputError(
-                f"{self.name}: the names {', '.join(map(repr, self.names))} do not show which are {wanted}; set columns"
-                " to them, in this order",
-                "columns",
-            )
+            what = f"the names {', '.join(map(repr, self.names))} do not show which are {wanted}"
+            raise InputError(f"{self.name}: {what}; set columns to them, in this order", "columns")
         return found
 
     def _is_index(self, at: int) -> bool:
@@ -325,9 +314,8 @@ def _of_memory(source: Any, reading: TableReading) -> Table:
     if isinstance(source, Mapping):
         lists = [each for each in source.values() if hasattr(each, "__len__") and not isinstance(each, str)]
         if len(lists) < len(source) or len({*map(len, lists)}) != 1:
-            raise InputError(
-                "a table given as a dict must have a list of values, all of the same length, for each name of a column"
-            )
+            wanted = "a list of values, all of the same length, for each name of a column"
+            raise InputError(f"a table given as a dict must have {wanted}")
         return _in_memory([*source], zip(*source.values(), strict=True), reading)
     rows = source.tolist() if hasattr(source, "tolist") else source
     if not isinstance(rows, Iterable):
@@ -375,10 +363,8 @@ def _of_file(path: str, reading: TableReading, roles: Sequence[Role], **how: Any
     if suffix not in EXCEL | ARROW:
         table.rows = _text_rows(table, path, suffix, roles)
         return table
-    table.unit = "row"
-    rows = _binary_rows(table, path, suffix)
-    first = next(rows, None)
-    if first is None:
+    table.unit, rows = "row", _binary_rows(table, path, suffix)
+    if (first := next(rows, None)) is None:
         raise InputError(f"{table.name} is empty")
     table.sample = [*islice(rows, SAMPLE)]
     _take_heading(table, first, roles, sure=suffix in ARROW)
@@ -427,7 +413,7 @@ def is_heading(first: Sequence[str], rows: Sequence[Sequence[Any]], roles: Seque
     names = [cell for cell in first if cell]
     if not names or len({*names}) < len(names) or any(number_of(cell) is not None for cell in names):
         return False
-    if any(not cell for cell in first[1:-1]):
+    if not all(first[1:-1]):
         return False
     for at in range(len(first)):
         below = [text_of(row[at]) for row in rows if at < len(row) and not is_empty(row[at])]
@@ -439,8 +425,7 @@ def is_heading(first: Sequence[str], rows: Sequence[Sequence[Any]], roles: Seque
 
 def _text_rows(table: Table, path: str, suffix: str, roles: Sequence[Role]) -> Iterator[Row]:
     """Return the rows of a text file, after the separator, the headings and the encoding are detected."""
-    stream = _decoded_lines(table, path)
-    numbered = dropwhile(lambda each: not each[1].strip(), enumerate(stream, 1))
+    numbered = dropwhile(lambda each: not each[1].strip(), enumerate(_decoded_lines(table, path), 1))
     head = [*islice(numbered, SAMPLE)]
     if not head:
         raise InputError(f"{table.name} is empty")
@@ -472,13 +457,11 @@ def _fitted(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
     """Drop empty cells at the end of rows, and skip rows that are too long."""
     width = len(table.names)
     for number, cells in rows:
-        if len(cells) > width:
-            if any(map(text_of, cells[width:])):
-                table.count += 1
-                table.skip(number, f"expected {width} cells; got {len(cells)}")
-                continue
-            cells = cells[:width]  # noqa: PLW2901
-        yield number, cells
+        if any(map(text_of, cells[width:])):
+            table.count += 1
+            table.skip(number, f"expected {width} cells; got {len(cells)}")
+        else:
+            yield number, cells[:width]
 
 
 def separator_of(reading: TableReading) -> str | None:
@@ -540,8 +523,7 @@ def records(table: Table, numbered: Iterable[tuple[int, str]], sep: str | None) 
         more: list[tuple[int, str]] = []
         quotes, most = (_marks(text) if len(sep) == 1 else 0), MAX_OPEN << (13 * table.exact)
         while quotes % 2 and len(more) < most and (table.quotes or sep != "\t"):
-            following = back.popleft() if back else next(source, None)
-            if following is None:
+            if (following := back.popleft() if back else next(source, None)) is None:
                 break
             more.append(following)
             quotes += _marks(following[1])
@@ -621,9 +603,8 @@ def _binary_rows(table: Table, path: str, suffix: str) -> Iterator[Row]:
     from polyadic.text.formats.records import parquet_rows, xlsx_rows
 
     with open_bytes(path) as stream:
-        yield from (xlsx_rows if suffix in EXCEL else parquet_rows)(
-            File(path, stream, Reading(sheet=table.reading.sheet))
-        )
+        file = File(path, stream, Reading(sheet=table.reading.sheet))
+        yield from (xlsx_rows if suffix in EXCEL else parquet_rows)(file)
 
 
 EXCEL, ARROW = {".xlsx", ".xlsm"}, {".parquet", ".arrow", ".feather"}
@@ -680,8 +661,6 @@ def number_of(cell: Any) -> float | None:
 
 
 _NUMBER = re.compile(r"(?=.*\d)[-+]?(\d{1,3}([., '\u00a0\u202f]\d{3})+|\d+)?([.,]\d+)?([eE][-+]?\d+)?%?")
-
-
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")
 
 
@@ -696,8 +675,7 @@ class Numbers:
         how = table.reading
         cells = [row[place] for _, row in table.sample for place in places if place < len(row)]
         texts = [cell.strip() for cell in cells if isinstance(cell, str) and not is_empty(cell)]
-        self.decimal: Decimal | None = how.decimal
-        self.thousands = how.thousands
+        self.decimal, self.thousands = how.decimal, how.thousands
         self._detect(table, texts)
         if self.decimal == self.thousands:
             raise InputError("decimal and thousands must be different characters", "decimal", "thousands")
@@ -720,12 +698,9 @@ class Numbers:
             decimal = "," if alone == "," else "."
             grouped = alone is not None and all(map(_GROUPED.fullmatch, marked[alone]))
             if grouped and (alone == "," or len(marked["."]) < len(texts)):
-                mark = "comma" if alone == "," else "point"
-                raise InputError(
-                    f"{table.name}: the {mark} in numbers such as {marked[decimal][0]!r} may separate decimals or"
-                    " thousands; set decimal='.' or decimal=','",
-                    "decimal",
-                )
+                mark = f"{'comma' if alone == ',' else 'point'} in numbers such as {marked[decimal][0]!r}"
+                advice = "set decimal='.' or decimal=','"
+                raise InputError(f"{table.name}: the {mark} may separate decimals or thousands; {advice}", "decimal")
         self.decimal = decimal
         if self.thousands is None and marked[_other(str(decimal))]:
             self.thousands = _other(str(decimal))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int, counted
 from polyadic.core.files import whole_file
 
 if TYPE_CHECKING:
@@ -43,10 +43,8 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if len(self.words) != len(self.counts):
-            raise InputError(
-                f"counts must contain one count for each of {len(self.words)} words; got {len(self.counts)} counts",
-                "counts",
-            )
+            wanted = f"one count for each of {len(self.words)} words"
+            raise InputError(f"counts must contain {wanted}; got {len(self.counts)} counts", "counts")
 
     @classmethod
     def choose(
@@ -62,15 +60,13 @@ class Vocabulary:
         If no word is left, the InputError says which ``min_count`` keeps some.
         """
         min_count = check_int("min_count", min_count, low=1)
-        if max_size is not None:
-            max_size = check_int("max_size", max_size, low=1)
+        max_size = None if max_size is None else check_int("max_size", max_size, low=1)
         stop = frozenset(stop_words)
         frequent = [(-n, word) for word, n in counts.items() if n >= min_count and word not in stop and word]
         if not frequent:
             raise InputError(_nothing_left(counts, min_count, stop), "min_count")
         chosen = sorted(frequent)[:max_size]
-        words = tuple(word for _, word in chosen)
-        check_spelling(words)
+        check_spelling(words := tuple(word for _, word in chosen))
         return cls(words, np.array([-n for n, _ in chosen], dtype=np.int64))
 
     @cached_property
@@ -145,8 +141,6 @@ def _nothing_left(counts: Mapping[str, int], min_count: int, stop: frozenset[str
     open_words = [n for word, n in counts.items() if word and word not in stop]
     if not open_words:
         return f"no word is left: all {len(counts)} types of the corpus are stop words" if counts else "no word is left"
-    most = max(open_words)
-    return (
-        f"no word reaches min_count={min_count}: the corpus has {len(open_words):,} types (without stop words), and the"
-        f" most frequent occurs {most:,} time{'s' * (most != 1)}; min_count={most} or less keeps some"
-    )
+    most, types = max(open_words), f"{len(open_words):,} types (without stop words)"
+    what = f"no word reaches min_count={min_count}: the corpus has {types}"
+    return f"{what}, and the most frequent occurs {counted(most, 'time')}; min_count={most} or less keeps some"

@@ -164,10 +164,8 @@ def _log_word(counts: Counts, smoothing: float, normaliser: Normaliser) -> NDArr
 
 def _chunk_total(counts: Counts, normaliser: Normaliser) -> int:
     if counts.chunks is None:
-        window = counts.settings.get("window")
-        raise InputError(
-            f"normaliser {normaliser!r} requires counts with window 'chunk'; got counts with window {window!r}"
-        )
+        got = f"counts with window {counts.settings.get('window')!r}"
+        raise InputError(f"normaliser {normaliser!r} requires counts with window 'chunk'; got {got}")
     return counts.chunks.number if normaliser == "chunks" else counts.chunks.words
 
 
@@ -179,11 +177,9 @@ def _log_of(rows: NDArray[Any], counts: Counts, log: NDArray[np.float64]) -> NDA
     """Look up the log probability of tuples of a lower order."""
     at, order = counts.entries.find(rows), counts.entries.order
     if (at < 0).any():
-        raise InputError(
-            f"form 'specific' requires the counts of all sub-tuples of order {order}; count order {order} of the same"
-            " corpus with the same window and min_count=1",
-            "min_count",
-        )
+        what = f"form 'specific' requires the counts of all sub-tuples of order {order}"
+        advice = f"count order {order} of the same corpus with the same window and min_count=1"
+        raise InputError(f"{what}; {advice}", "min_count")
     return log[at]
 
 
@@ -196,17 +192,14 @@ def _parts(counts: Counts, form: Form, lower: Sequence[Counts], log_word: NDArra
         return parts
     by_order = {c.entries.order: c for c in lower}
     if order > 2 and counts.settings.get("window") == "centred":
-        raise InputError(
-            "form 'specific' requires window 'span' or 'chunk', because a centred triple contains pairs that are not"
-            " centred"
-        )
+        why = "because a centred triple contains pairs that are not centred"
+        raise InputError(f"form 'specific' requires window 'span' or 'chunk', {why}")
     for size in range(2, order):
         if size not in by_order:
             raise InputError(f"form 'specific' of order {order} requires counts of order {size} in `lower`")
         for key in ("corpus", "window", "width", "distance", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
                 raise InputError(f"the counts of order {size} in `lower` must have the same {key} as `counts`")
-        log = _log_tuple(by_order[size], slice(None), "tuples")
-        table = partial(_log_of, counts=by_order[size], log=log)
+        table = partial(_log_of, counts=by_order[size], log=_log_tuple(by_order[size], slice(None), "tuples"))
         parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
     return parts

@@ -126,12 +126,9 @@ class AsymmetricCP(TensorModel):
         self.check()
         scaled = self._scaled()
         if self.vectors == "all":
-            if len({len(u) for u in scaled}) > 1:
-                raise InputError(
-                    f"vectors='all' requires modes with the same vocabulary; got modes with {[len(u) for u in scaled]}"
-                    " rows; set vectors to 'words' or 'contexts'",
-                    "vectors",
-                )
+            if len(set(sizes := [len(u) for u in scaled])) > 1:
+                what = f"vectors='all' requires modes with the same vocabulary; got modes with {sizes} rows"
+                raise InputError(f"{what}; set vectors to 'words' or 'contexts'", "vectors")
             return np.concatenate(scaled, axis=1)
         return scaled[1 if self.vectors == "contexts" else 0]
 
@@ -172,16 +169,11 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
     check_int("orthogonal", orthogonal, low=0)
     shape, rank = term.entries.shape, start[0].shape[-1] if start else 0
     if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
-        raise InputError(
-            f"start must contain one factor for each mode, with row counts {shape}, equal ranks and equal dtypes; got"
-            f" {[(f.shape, str(f.dtype)) for f in start]}",
-            "start",
-        )
+        wanted = f"one factor for each mode, with row counts {shape}, equal ranks and equal dtypes"
+        raise InputError(f"start must contain {wanted}; got {[(f.shape, str(f.dtype)) for f in start]}", "start")
     if orthogonal and rank > min(shape):
-        raise InputError(
-            f"a mode with {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal"
-            " to 0"
-        )
+        what = f"a mode with {min(shape)} rows cannot have {rank} orthogonal columns"
+        raise InputError(f"{what}; lower the rank or set orthogonal to 0")
     product, squares = _data(term, start[0].dtype, objective.threads)
     ridge, last = strength / term.weight, len(start) - 1
 
@@ -225,10 +217,8 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
     if term.importance:
         raise InputError("als does not support weights for zero cells; use quasi_newton or stochastic instead")
     if term.weight == 0 or term.zero_weight != 1:
-        raise InputError(
-            f"als requires zero_weight 1 and a positive term weight; got {term.zero_weight:g} and {term.weight:g}",
-            "zero_weight",
-        )
+        got = f"{term.zero_weight:g} and {term.weight:g}"
+        raise InputError(f"als requires zero_weight 1 and a positive term weight; got {got}", "zero_weight")
     if term.entries.weights is not None and (term.entries.weights != 1).any():
         raise InputError("als does not support entry weights; remove the weights, or use quasi_newton")
     if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
@@ -241,10 +231,8 @@ def _data(term: Term, dtype: np.dtype[Any], threads: int) -> tuple[Callable[[Fac
     entries = term.entries
     values = entries.values.astype(dtype, copy=False)
     if not entries.symmetric:
-        return (
-            lambda u, d: kernels.mttkrp(entries.indices, values, u, mode=d, threads=threads),
-            float(np.vdot(values, values.astype(float))),
-        )
+        squares = float(np.vdot(values, values.astype(float)))
+        return lambda u, d: kernels.mttkrp(entries.indices, values, u, mode=d, threads=threads), squares
     share = entries.multiplicity() / math.factorial(entries.order)  # the loops count each permutation of places
     squares = math.factorial(entries.order) * float(np.sum(share * values.astype(float) ** 2))
     if (share < 1).any():

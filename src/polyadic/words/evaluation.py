@@ -205,10 +205,8 @@ def _by_set(
 def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Figure]:
     figure = similarity(embedding, pairs).figure(f"similarity {name}")
     if np.isnan(figure.value):
-        raise InputError(
-            "a similarity test requires at least two word pairs with different scores in the vocabulary of"
-            f" {len(embedding):,} words"
-        )
+        what = "at least two word pairs with different scores in the vocabulary"
+        raise InputError(f"a similarity test requires {what} of {len(embedding):,} words")
     return [figure]
 
 
@@ -228,11 +226,8 @@ def _questions(root: Path_ | None) -> dict[str, dict[str, list[Question]]]:
 
 
 def _answers(embedding: Embedding, sections: dict[str, list[Question]], name: str) -> list[Figure]:
-    return [
-        figure
-        for method, called in METHODS.items()
-        for figure in analogies(embedding, sections, method=method).figures(f"{name} {called}")
-    ]
+    results = ((called, analogies(embedding, sections, method=method)) for method, called in METHODS.items())
+    return [figure for called, result in results for figure in result.figures(f"{name} {called}")]
 
 
 def _recovered(embedding: Embedding, sections: Mapping[str, list[Question]], name: str) -> list[Figure]:
@@ -271,11 +266,9 @@ def induction(
     for lemma, mine in contexts.items():
         word = re.split("[.-]", lemma)[0]  # "add.v" and "line-n"
         size = len({sense for context in mine for sense in test.gold[context.id]}) if number is None else number
-        words = [list(chain.from_iterable(tokenizer(f"{context.left}\n{context.right}"))) for context in mine]
         if rule == "product" and embedding.find(word) is None:
             continue  # its instances stay without an answer, which the measures count as such
-        clusters = induce(embedding, word, words, number=size, rule=rule, seed=seed)
-        labels |= {
-            context.id: {str(sense): 1.0} for context, sense in zip(mine, clusters.tolist(), strict=True) if sense >= 0
-        }
+        words = [list(chain.from_iterable(tokenizer(f"{context.left}\n{context.right}"))) for context in mine]
+        clusters = induce(embedding, word, words, number=size, rule=rule, seed=seed).tolist()
+        labels |= {one.id: {str(sense): 1.0} for one, sense in zip(mine, clusters, strict=True) if sense >= 0}
     return compare_senses(test.gold, labels, {context.id: context.lemma for context in test.instances}, seed=seed)

@@ -86,11 +86,9 @@ class GloVe(IterativeModel):
             raise InputError(
                 "GloVe applies its own weights; use raw co-occurrence counts, not weighted or PPMI entries"
             )
-        if entries.values.min() <= 0:
-            raise InputError(
-                f"GloVe requires positive counts; the smallest is {entries.values.min()}: remove entries"
-                " that are not positive"
-            )
+        if (least := entries.values.min()) <= 0:
+            what = f"GloVe requires positive counts; the smallest is {least}"
+            raise InputError(f"{what}: remove entries that are not positive")
         what = f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words"
         check_memory(44.0 * len(entries) + 32.0 * entries.shape[0] * (self.rank + 1), what, SMALLER)
         rng = np.random.default_rng(self.seed)

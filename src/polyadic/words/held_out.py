@@ -46,10 +46,8 @@ def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray
     total = len(corpus.documents) - 1
     size = round(check_number("share", share) * total)
     if not 0 < size < total:
-        raise InputError(
-            f"holding out a fraction of {share:g} of {total:,} documents leaves the training or held-out"
-            " set empty; change the fraction"
-        )
+        what = f"holding out a fraction of {share:g} of {total:,} documents"
+        raise InputError(f"{what} leaves the training or held-out set empty; change the fraction")
     drawn = np.random.default_rng(seed).permutation(total)
     return np.sort(drawn[size:]), np.sort(drawn[:size])
 
@@ -78,11 +76,8 @@ def gaps(
     x = other.entries
     often = np.flatnonzero(x.values >= min_count)
     if not len(often):
-        raise InputError(
-            f"no tuple of {order} words within a span of {width} occurs at least {min_count} times in the held-out"
-            " text; lower min_count or use more text",
-            "min_count",
-        )
+        what = f"no tuple of {order} words within a span of {width} occurs at least {min_count} times"
+        raise InputError(f"{what} in the held-out text; lower min_count or use more text", "min_count")
     kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
     associations = ppmi(replace(other, entries=kept))
     place = np.array([train.vocabulary.index.get(word, -1) for word in held.vocabulary.words])
@@ -90,11 +85,9 @@ def gaps(
     new = np.flatnonzero((tuples >= 0).all(axis=1))
     new = new[seen.find(tuples[new]) < 0]
     if not len(new):
-        raise InputError(
-            f"no tuple of {order} words occurs at least {min_count} times in the held-out text and never in the"
-            " training text; use more text, or lower min_count",
-            "min_count",
-        )
+        what = f"no tuple of {order} words occurs at least {min_count} times in the held-out text"
+        advice = "use more text, or lower min_count"
+        raise InputError(f"{what} and never in the training text; {advice}", "min_count")
     new = rng.permutation(new)[:size]
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
     back = np.full(len(train.vocabulary), -1)
@@ -225,14 +218,10 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     often = np.diff(np.append(first, len(at))) >= min_count
     words = corpus.vocabulary.words
     frequent = [tuple(words[w] for w in run) for run in runs[at[first[often]]].tolist()]
-    candidates = [Candidate(run, run in titled) for run in frequent]
-    if not any(c.name for c in candidates):
-        raise InputError(
-            f"no document title is a sequence of {order} words that occurs at least {min_count} times; lower min_count"
-            " or use more documents",
-            "min_count",
-        )
-    return candidates
+    if titled.isdisjoint(frequent):
+        what = f"no document title is a sequence of {order} words that occurs at least {min_count} times"
+        raise InputError(f"{what}; lower min_count or use more documents", "min_count")
+    return [Candidate(run, run in titled) for run in frequent]
 
 
 def _titles(
@@ -240,9 +229,8 @@ def _titles(
 ) -> dict[int, tuple[str, ...]]:
     """Return the document titles that consist of ``length`` different known words, by document index."""
     if corpus.titles is None:
-        raise InputError(
-            "the documents of this corpus have no titles; use documents from a Wikipedia dump or WikiExtractor"
-        )
+        what = "the documents of this corpus have no titles"
+        raise InputError(f"{what}; use documents from a Wikipedia dump or WikiExtractor")
     tokenizer = Tokenizer()
     titles: dict[tuple[str, ...], int] = {}
     for document, title in enumerate(corpus.titles):

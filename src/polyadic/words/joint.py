@@ -121,17 +121,12 @@ class JointCP(TensorModel):
         lists = [listed(each, symmetric=True) for each in lists]
         found = [entries.order for entries in lists]
         if len(found) < 2 or found[0] != 2 or min(found[1:]) < 3:
-            raise InputError(
-                "joint factorization requires entries of order 2, followed by entries of higher orders;"
-                f" got orders {found}"
-            )
+            wanted = "entries of order 2, followed by entries of higher orders"
+            raise InputError(f"joint factorization requires {wanted}; got orders {found}")
         size, n_nonnegative = lists[0].shape[0], self._n_nonnegative
         if self.start is None and self.rank >= size + n_nonnegative:  # before an evaluation, which takes minutes here
-            raise InputError(
-                f"rank must be below {size + n_nonnegative:,}, the sum of {size:,} words and {n_nonnegative:,}"
-                f" non-negative components; got {self.rank:,}",
-                "rank",
-            )
+            limit = f"{size + n_nonnegative:,}, the sum of {size:,} words and {n_nonnegative:,} non-negative components"
+            raise InputError(f"rank must be below {limit}; got {self.rank:,}", "rank")
         scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = orders.symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
@@ -141,20 +136,16 @@ class JointCP(TensorModel):
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Initialize unconstrained columns by PPMI-SVD, and non-negative columns by scaled random numbers."""
         A = PPMISVD(self.rank - self._n_nonnegative, seed=self.seed).fit(lists[0]).vectors_
-        C = NonNegative().prox(
-            orders.positive_start(len(A), self._n_nonnegative, np.random.default_rng(self.seed)), 0.0
-        )
-        return A, orders.best_scale(larger, orders.zero_unobserved(C, lists[1:]), threads=self.threads)
+        C = orders.positive_start(len(A), self._n_nonnegative, np.random.default_rng(self.seed))
+        C = orders.zero_unobserved(NonNegative().prox(C, 0.0), lists[1:])
+        return A, orders.best_scale(larger, C, threads=self.threads)
 
     def _given(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         given, n_nonnegative = np.asarray(self.start), self._n_nonnegative
         U = orders.given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
         if given.shape != U.shape or (U[:, -n_nonnegative:] < 0).any():
-            raise InputError(
-                f"start must have {self.rank} columns, the last {n_nonnegative} with non-negative values only; got"
-                f" shape {given.shape}",
-                "start",
-            )
+            wanted = f"{self.rank} columns, the last {n_nonnegative} with non-negative values only"
+            raise InputError(f"start must have {wanted}; got shape {given.shape}", "start")
         return U[:, :-n_nonnegative], U[:, -n_nonnegative:]
 
     def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:

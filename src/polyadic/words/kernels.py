@@ -75,27 +75,22 @@ def glove_arrange(
         )
     if n and not (int(indices.min()) >= 0 and int(indices.max()) < size):
         raise ValueError(f"indices must be below {size}; got {int(indices.min())} to {int(indices.max())}")
-    groups = PARTS
-    i, j = (indices[:, d] % groups for d in range(2))  # neighbours in frequency go to different groups
-    pair = np.minimum(i, j).astype(np.int32) * groups + np.maximum(i, j)
+    i, j = (indices[:, d] % PARTS for d in range(2))  # neighbours in frequency go to different groups
+    pair = np.minimum(i, j).astype(np.int32) * PARTS + np.maximum(i, j)
     order = rng.permutation(n)
     order = order[np.argsort(pair[order], kind="stable")]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=groups * groups))]).tolist()
-    rounds = [[(starts[p * groups + q], starts[p * groups + q + 1]) for p, q in some] for some in _tournament(groups)]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=PARTS * PARTS))]).tolist()
+    rounds = [[(starts[p * PARTS + q], starts[p * PARTS + q + 1]) for p, q in some] for some in _tournament(PARTS)]
     rows, columns = (frozen(indices[order, d], np.int32) for d in range(2))
     return GloveCells(rows, columns, frozen(logs[order], np.float32), frozen(weights[order], np.float32), size, rounds)
 
 
 def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
-    """Update GloVe parameters in place with AdaGrad for one epoch; return the sum of losses.
-
-    Parameters are vectors of words and contexts, (2, V, R), their biases, (2, V), and the accumulated squares of both.
-    """
+    """Update vectors (2, V, R), biases (2, V) and their accumulated squares by AdaGrad; return the sum of losses."""
     U, b, S, t = parameters
     if not (U.ndim == 3 and U.shape[:2] == b.shape == t.shape == (2, cells.size) and S.shape == U.shape):
-        raise ValueError(
-            f"the shapes of the parameters must match {cells.size} words; got {[p.shape for p in parameters]}"
-        )
+        shapes = [p.shape for p in parameters]
+        raise ValueError(f"the shapes of the parameters must match {cells.size} words; got {shapes}")
     if any(p.dtype != np.float32 or not p.flags.c_contiguous or not p.flags.writeable for p in parameters):
         raise ValueError("the parameters must be contiguous, writeable float32 arrays")
     fixed = cells.rows, cells.columns, cells.logs, cells.weights, np.float32(learning_rate), *parameters
@@ -111,21 +106,16 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: flo
 
 def _tournament(groups: int) -> list[list[tuple[int, int]]]:
     """Return a schedule that pairs each group with itself and every other: the last is fixed, the others rotate."""
-    rounds = [[(g, g) for g in range(groups)]]
-    others = groups - 1
+    rounds, others = [[(g, g) for g in range(groups)]], groups - 1
     for shift in range(others):
-        met = [(shift, others)]
-        met += [((shift + k) % others, (shift - k) % others) for k in range(1, groups // 2)]
-        rounds.append([(min(pair), max(pair)) for pair in met])
+        met = [((shift + k) % others, (shift - k) % others) for k in range(1, groups // 2)]
+        rounds.append([(min(pair), max(pair)) for pair in [(shift, others), *met]])
     return rounds
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
-    """Numba kernel: update the vectors and biases of cells first..last; return their losses before the updates.
-
-    ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t`` accumulate their squared updates.
-    """
+    """Numba kernel: update the parameters of :func:`glove_epoch` for cells first..last; return their losses before."""
     rank = U.shape[2]
     one = U.dtype.type(1)
     value = 0.0
@@ -230,11 +220,9 @@ def _log_likelihood(x, m, floor):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first, last, phi):
-    """Numba kernel: add the contributions of entries to the multiplicative Poisson update of one mode.
+    """Numba kernel: add ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``.
 
-    Adds ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``. Row ``d`` of
-    ``indices`` (order, n) indexes rows ``U[i] = T[i, 0]`` from ``offsets[d]`` on; ``phi`` has only the rows of the
-    target. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
+    ``T[i, 0]`` is ``U[i]``. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
     """
     rank, leaf = T.shape[2], indices.shape[0] - 1
     others, w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
@@ -289,8 +277,8 @@ class _Tree(NamedTuple):
     """Sparse tensor stored as a tree of roots, fibres and leaves, with all factor matrices in one flat array."""
 
     columns: NDArray[Any]
-    starts: NDArray[np.int64]
-    roots: NDArray[np.int64]
+    starts: NDArray[np.int64]  # first entry of each fibre, and the number of entries
+    roots: NDArray[np.int64]  # first fibre of each root, and the number of fibres
     at: NDArray[np.int64]
     ranks: NDArray[np.int64]
     U: NDArray[Any]
@@ -387,9 +375,8 @@ def tucker_pullback(
         total += dU
         return total
 
-    total = _sum(part, len(shares), threads).astype(tree.U.dtype)
-    parts = np.split(total, tree.begins[1:].tolist())
-    return [g.reshape(u.shape) for g, u in zip(parts, factors, strict=True)]
+    gradients = np.split(_sum(part, len(shares), threads).astype(tree.U.dtype), tree.begins[1:].tolist())
+    return [g.reshape(u.shape) for g, u in zip(gradients, factors, strict=True)]
 
 
 def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any], *, threads: int) -> NDArray[Any]:
@@ -420,10 +407,8 @@ def _sum(part: Callable[[int], NDArray[np.float64]], parts: int, threads: int) -
 def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tree:
     """Build the tree of roots and fibres of a sparse tensor; raise ValueError if an index is out of range."""
     if indices.ndim != 2 or indices.shape[1] < 2 or any(u.ndim != 2 for u in factors):
-        raise ValueError(
-            "indices must have at least two columns, and factors must have two dimensions; got shapes"
-            f" {indices.shape} and {[u.shape for u in factors]}"
-        )
+        got = f"shapes {indices.shape} and {[u.shape for u in factors]}"
+        raise ValueError(f"indices must have at least two columns, and factors must have two dimensions; got {got}")
     if len(slots) != indices.shape[1] or not set(slots) <= set(range(len(factors))):
         raise ValueError(
             f"slots must contain a factor index from 0 to {len(factors) - 1} for each mode; got {tuple(slots)}"
@@ -431,10 +416,8 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
     columns = frozen(indices.T)
     for d, column in enumerate(columns):
         _refuse_outside(column, len(factors[slots[d]]), d)
-    sizes = [u.size for u in factors]
-    begins = np.cumsum([0, *sizes[:-1]])
-    dtype = factors[0].dtype
-    U = frozen(np.concatenate([np.ravel(u) for u in factors]), dtype)
+    begins = np.cumsum([0, *(u.size for u in factors[:-1])])
+    U = frozen(np.concatenate([np.ravel(u) for u in factors]), factors[0].dtype)
     starts = _runs(columns[:-1])
     roots = _runs(columns[:1, starts[:-1]])
     ranks = np.array([factors[s].shape[1] for s in slots], np.int64)
@@ -452,10 +435,8 @@ def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
 
 def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
     if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
-        raise ValueError(
-            f"indices of mode {mode} must be from 0 to {size - 1}, the last row of the factor; got {column.min()} to"
-            f" {column.max()}"
-        )
+        allowed = f"from 0 to {size - 1}, the last row of the factor"
+        raise ValueError(f"indices of mode {mode} must be {allowed}; got {column.min()} to {column.max()}")
 
 
 def _one_per_entry(name: str, numbers: NDArray[Any], columns: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
@@ -508,10 +489,7 @@ def _add_to_middle(indices, at, ranks, U, e, dk, dU):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
-    """Numba kernel: write ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on.
-
-    ``starts[f]`` is the first entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
-    """
+    """Numba kernel: write ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on."""
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
     K, S = np.empty((BATCH, A.shape[1]), U.dtype), np.empty((BATCH, rank), U.dtype)
@@ -531,10 +509,7 @@ def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C, A, dU):
-    """Numba kernel: add ``sum_e derivatives_e dm_e/dU`` of the middle and leaf modes, and write ``A`` as _core_fibres.
-
-    ``C[b]`` is the core contracted with the row of a root, whose gradient is ``sum (core * A[b])``.
-    """
+    """Numba kernel: add ``sum_e derivatives_e dm_e/dU`` of middle and leaf modes; write ``A`` as _core_fibres does."""
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
     K, S = np.empty((BATCH, A.shape[1]), U.dtype), np.empty((BATCH, rank), U.dtype)

@@ -115,9 +115,8 @@ def _symmetric(method: WordMethod, options: Options) -> Options:
         options.setdefault("zero_weight", 0.0)  # sampled zeros replace exact ones
     options["penalty"] = method.penalty(options.pop(method.strength, 0.0))
     if solver == "online":
-        rule = Adam(online["learning_rate"]) if "learning_rate" in online else None
-        how: Options = {"rule": rule, "batch": online.get("batch"), "zeros": online.get("sampled_zeros")}
-        how["seed"] = options.get("seed")
+        how: Options = {"batch": online.get("batch"), "zeros": online.get("sampled_zeros"), "seed": options.get("seed")}
+        how["rule"] = Adam(online["learning_rate"]) if "learning_rate" in online else None
         solver = partial(stochastic, **{name: value for name, value in how.items() if value is not None})
     return options | {"solver": quasi_newton if solver == "quasi-newton" else solver}
 

@@ -134,8 +134,7 @@ def _epochs(model: Any, corpus: Corpus, epochs: int, learning_rate: float) -> It
         model.train(piece, total_words=size, epochs=1, start_alpha=first, end_alpha=last, compute_loss=True)
         return float(model.running_training_loss)
 
-    before = vectors()
-    piece = next(_pieces(corpus))
+    before, piece = vectors(), next(_pieces(corpus))
     at_start = train(piece, np.finfo(float).tiny, np.finfo(float).tiny) / sum(map(len, piece))
     model.min_alpha_yet_reached = learning_rate  # otherwise gensim warns that it increases
     yield Sweep([before], at_start)
@@ -151,9 +150,8 @@ def _epochs(model: Any, corpus: Corpus, epochs: int, learning_rate: float) -> It
 
 def _pieces(corpus: Corpus) -> Iterator[list[list[str]]]:
     """Yield sentences as lists of words, in batches of about 100,000 words; overlong sentences are split."""
-    words = corpus.vocabulary.words
+    words, size = corpus.vocabulary.words, 0
     piece: list[list[str]] = []
-    size = 0
     for start, stop in pairwise(corpus.sentences):
         for cut in range(start, stop, MAX_SENTENCE):
             piece.append([words[i] for i in corpus.ids[cut : min(cut + MAX_SENTENCE, stop)].tolist()])

@@ -60,8 +60,7 @@ if TYPE_CHECKING:
     from polyadic.text.concordance import ConcordanceLine
     from polyadic.text.corpus import Corpus
 
-WIDE, NEAR = 10, 2
-"""Words on each side in the wide and the near context."""
+WIDE, NEAR = 10, 2  # words on each side in the wide and the near context
 COMMON = 1e-3  # constant a of the weight a / (a + relative frequency) of a context word
 GROUPS = 16  # number of groups before merging; 12 and 20 gave equal results
 THRESHOLD = 0.15
@@ -158,10 +157,8 @@ class WordSenses:
             return learned
         rows = _frequent(embedding, corpus)
         if len(rows) < 2:
-            raise InputError(
-                f"the corpus and the vectors have only {counted(len(rows), 'word')} in common with a count of at least"
-                f" {MIN_OCCURRENCES}; at least 2 are required to learn senses"
-            )
+            what = f"only {counted(len(rows), 'word')} in common with a count of at least {MIN_OCCURRENCES}"
+            raise InputError(f"the corpus and the vectors have {what}; at least 2 are required to learn senses")
         space = cls(embedding, corpus, np.zeros((0, 0), np.float32), np.zeros(0, np.float32), 0.0)
         positions, words = _sampled(np.asarray(corpus.ids), np.asarray(rows), np.random.default_rng(seed))
         M, usual = space._mean_contexts(positions, words, len(rows))
@@ -189,10 +186,8 @@ class WordSenses:
             raise InputError(f"{word!r} is not in the vocabulary of the corpus")
         positions = np.flatnonzero(np.asarray(self.corpus.ids) == number)
         if len(positions) < MIN_OCCURRENCES:
-            raise InputError(
-                f"{word!r} must occur at least {MIN_OCCURRENCES} times in the corpus to find its senses;"
-                f" got {counted(len(positions), 'occurrence')}"
-            )
+            what = f"{word!r} must occur at least {MIN_OCCURRENCES} times in the corpus to find its senses"
+            raise InputError(f"{what}; got {counted(len(positions), 'occurrence')}")
         chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MAX_OCCURRENCES])
         X, Y = self._contexts(self._around(chosen), [number])
         labels, agreement = _agreed(X, Y, seed)
@@ -219,8 +214,7 @@ class WordSenses:
     def lines(self, sense: SenseOfWord, number: int) -> list[ConcordanceLine]:
         """Return at most ``number`` of the most typical concordance lines of a sense, without near-duplicates."""
         kept: list[tuple[ConcordanceLine, set[str]]] = []
-        for at in sense.positions[: LOOKED_AT * number]:
-            line = self.corpus.line(at)
+        for line in map(self.corpus.line, sense.positions[: LOOKED_AT * number]):
             words = {*line.text.lower().split()}
             if all(2 * len(words & other) <= len(words | other) for _, other in kept):
                 kept.append((line, words))
@@ -391,12 +385,8 @@ def _sampled(
     """Sample corpus positions of each word, and return them with the index of the word in ``rows``."""
     order = np.argsort(ids, kind="stable")
     ends = np.searchsorted(ids[order], np.column_stack([rows, rows + 1]))
-    drawn = [
-        order[first:last]
-        if last - first <= SAMPLED
-        else order[rng.choice(np.arange(first, last), SAMPLED, replace=False)]
-        for first, last in ends
-    ]
+    places = (np.arange(first, last) for first, last in ends)
+    drawn = [order[some if len(some) <= SAMPLED else rng.choice(some, SAMPLED, replace=False)] for some in places]
     return np.concatenate(drawn).astype(np.int64), np.repeat(np.arange(len(rows)), [len(some) for some in drawn])
 
 

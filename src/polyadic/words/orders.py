@@ -82,10 +82,8 @@ def symmetric_terms(
         check_number("zero_power", zero_power)
     weights = [1.0] * len(lists) if order_weights is None else [check_number("order weight", w) for w in order_weights]
     if not lists or len(weights) != len(lists):
-        raise InputError(
-            f"order_weights must contain one weight per tensor; got {len(weights)} weights for {len(lists)} tensors",
-            "order_weights",
-        )
+        got = f"{len(weights)} weights for {len(lists)} tensors"
+        raise InputError(f"order_weights must contain one weight per tensor; got {got}", "order_weights")
     for entries in lists:
         listed(entries, symmetric=True, missing=True)
         if entries.shape[0] != lists[0].shape[0]:
@@ -110,7 +108,7 @@ def symmetric_terms(
 
 
 def _zero_weight(entries: Entries, loss: Loss) -> float:
-    """Return the default mean weight of zero cells; 1 if the loss is a likelihood of counts."""
+    """Return the default mean weight of zero cells, 1 for a likelihood of counts."""
     if entries.unobserved == "missing":
         return 0.0
     if loss.zeros != "squares":

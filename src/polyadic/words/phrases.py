@@ -51,11 +51,9 @@ def phrase_vectors(
     """
     names = embedding.words if words is None else words
     if triples.order != 3 or not triples.symmetric or triples.shape[0] != len(names):
-        raise InputError(
-            f"triples must be a symmetric tensor of shape {(len(names),) * 3} for {len(names):,} words; got a"
-            f" {'symmetric' if triples.symmetric else 'non-symmetric'} tensor of shape {triples.shape}",
-            "triples",
-        )
+        wanted = f"a symmetric tensor of shape {(len(names),) * 3} for {len(names):,} words"
+        got = f"a {'symmetric' if triples.symmetric else 'non-symmetric'} tensor of shape {triples.shape}"
+        raise InputError(f"triples must be {wanted}; got {got}", "triples")
     check_number("blend", blend)
     index = {word: row for row, word in enumerate(names)}
     for phrase in phrases:
@@ -63,17 +61,13 @@ def phrase_vectors(
             raise InputError(f"a phrase must consist of two different known words; got {' '.join(phrase)!r}")
     pairs = np.array([[index[word] for word in phrase] for phrase in phrases], np.int64).reshape(-1, 2)
     vectors = np.zeros((len(names), embedding.rank))
-    known = [(row, embedding.index[word]) for row, word in enumerate(names) if word in embedding]
-    here, there = np.array(known).T
+    here, there = np.array([(row, embedding.index[word]) for row, word in enumerate(names) if word in embedding]).T
     vectors[here] = embedding.unit[there]
     return blended(rows_of_pairs(triples, pairs), pairs, vectors, blend=blend)
 
 
 def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: float = BLEND) -> NDArray[np.float64]:
-    """Combine the vectors of the two words of each phrase with the vectors of words that co-occur with both.
-
-    Inputs are pairs (n, 2), their rows of triples (n, V) and unit vectors (V, R).
-    """
+    """Return the vectors of pairs of words (n, 2), given their rows of triples (n, V) and unit vectors (V, R)."""
     return np.asarray(unit_rows(rows @ unit) + blend * unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]]))
 
 

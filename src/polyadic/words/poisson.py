@@ -107,8 +107,7 @@ class PoissonCP(IterativeModel):
         check_memory(needed, f"a model of {len(entries):,} counts, {sizes}, and rank {self.rank}", SMALLER)
         term = Term(entries, CP(), Poisson(), tuple(range(entries.order)), zero_weight=1.0)
         objective = Objective([term], [NonNegative()] * entries.order, threads=self.threads)
-        start = _start(entries, self.rank, np.random.default_rng(self.seed))
-        solver = apr(objective, start, inner=self.inner)
+        solver = apr(objective, _start(entries, self.rank, np.random.default_rng(self.seed)), inner=self.inner)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         sums = np.array([u.sum(axis=0, dtype=float) for u in factors])
         falling = np.argsort(-sums.prod(axis=0), kind="stable")
@@ -149,11 +148,8 @@ class PoissonCP(IterativeModel):
             check_int("mode", mode, low=0, high=len(self.factors_) - 1)
         chosen = self.factors_ if mode is None else [self.factors_[mode]]
         if any(len(A) != len(words) for A in chosen):
-            raise InputError(
-                f"words must contain one word for each row of the factor; got {len(words)} words for factors with"
-                f" {[len(A) for A in chosen]} rows: set mode to select one factor",
-                "words",
-            )
+            got = f"{len(words)} words for factors with {[len(A) for A in chosen]} rows: set mode to select one factor"
+            raise InputError(f"words must contain one word for each row of the factor; got {got}", "words")
         return np.mean(chosen, axis=0, dtype=float)
 
 
@@ -263,17 +259,15 @@ def _checked(objective: Objective) -> Term:
             " objective; for shared factors, use quasi_newton with Poisson loss"
         )
     if term.zero_weight != 1 or term.entries.weights is not None or term.importance:
-        raise InputError(
-            "CP-APR does not support weights; remove the entry weights and set zero_weight=1, or use quasi_newton",
-            "zero_weight",
-        )
+        advice = "remove the entry weights and set zero_weight=1, or use quasi_newton"
+        raise InputError(f"CP-APR does not support weights; {advice}", "zero_weight")
     if any(penalty != NonNegative() for penalty in penalties):
         raise InputError(
             "CP-APR requires the penalty NonNegative() for each factor; use quasi_newton for other penalties"
         )
-    if len(term.entries) and term.entries.values.min() < 0:
-        at = int(np.argmin(term.entries.values))
-        raise InputError(f"counts must not be negative; entry {at} is {term.entries.values[at]}")
+    x = term.entries.values
+    if len(x) and x.min() < 0:
+        raise InputError(f"counts must not be negative; entry {int(np.argmin(x))} is {x.min()}")
     return term
 
 

@@ -60,18 +60,14 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
     phrases = unit_rows(embedding.unit[near] * unit_rows(u[None]))
     near, phrases = near[phrases.any(axis=1)], phrases[phrases.any(axis=1)]
     if len(near) < check_int("number", number, low=1):
-        raise InputError(
-            f"number must be at most {len(near)}, the number of words that share a component with {word!r};"
-            f" got {number}",
-            "number",
-        )
+        limit = f"{len(near)}, the number of words that share a component with {word!r}"
+        raise InputError(f"number must be at most {limit}; got {number}", "number")
     labels = _clusters(phrases, number, seed)
     clusters = []
-    for label in range(labels.max() + 1):
+    for label in dict.fromkeys(labels.tolist()):  # those of the nearest words first
         centre = unit_rows(phrases[labels == label].sum(axis=0)[None])[0]
         clusters.append(Sense(tuple(embedding.words[row] for row in near[labels == label]), centre))
-    rank = {embedding.words[row]: at for at, row in enumerate(near)}
-    return sorted(clusters, key=lambda sense: (-len(sense.words), rank[sense.words[0]]))
+    return sorted(clusters, key=lambda sense: -len(sense.words))
 
 
 def induce(

@@ -82,9 +82,8 @@ class NNSE(IterativeModel):
         self.check()
         entries = listed(entries, symmetric=True)
         if entries.order != 2:
-            raise InputError(
-                "NNSE requires a symmetric matrix of associations, such as the result of ppmi for counts of order 2"
-            )
+            what = "a symmetric matrix of associations, such as the result of ppmi for counts of order 2"
+            raise InputError(f"NNSE requires {what}")
         size = entries.shape[0]
         check_int("rank", self.rank, low=1, high=size)
         kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank

@@ -110,9 +110,8 @@ class SymmetricCP(TensorModel):
         else:
             start = orders.given_start(self.start, size, rank=self.rank, rng=rng)
         start = orders.zero_unobserved(self.penalty.prox(start, 0.0), lists)
-        return self._run(
-            terms, orders.best_scale(terms, start, threads=self.threads), held_out if self.validation else ()
-        )
+        start = orders.best_scale(terms, start, threads=self.threads)
+        return self._run(terms, start, held_out if self.validation else ())
 
     def partial_fit(self, entries: Any) -> Self:
         """Update the vectors with one sweep over the entries of new text with the same vocabulary.
@@ -123,8 +122,7 @@ class SymmetricCP(TensorModel):
         self.check()
         if not hasattr(self, "factors_"):
             return self.fit(entries)
-        terms = self._terms(self._lists(entries))
-        return self._run(terms, self.factors_[0], max_iter=1, tol=0.0)
+        return self._run(self._terms(self._lists(entries)), self.factors_[0], max_iter=1, tol=0.0)
 
     def plan(self, entries: Any) -> dict[str, float]:
         """Return the rank and, for the default solver, the estimated time and memory of a fit."""

@@ -79,11 +79,8 @@ def text_of(embedding: Embedding, named: Path | None) -> Corpus:
 
     known = [place for place in made_of(embedding, "corpus") if (place / "ids.npy").is_file()]
     if named is None and not known:
-        raise InputError(
-            "corpus is required: pass the encoded text from which the vectors were trained, or create it with"
-            " `polyadic corpus TEXT --out CORPUS`",
-            "corpus",
-        )
+        what = "corpus is required: pass the encoded text from which the vectors were trained"
+        raise InputError(f"{what}, or create it with `polyadic corpus TEXT --out CORPUS`", "corpus")
     return Corpus.open(named or known[0])
 
 
@@ -432,24 +429,19 @@ def senses(
     if assign is not None:
         return _assign(space, words[0], assign, top)
     answers = output.Answers(given(words), lambda word: space.senses(word, top=top))
-    for answer in answers.values():
-        if not answer.sure:
-            times = f"{answer.occurrences} {'time' if answer.occurrences == 1 else 'times'}"
-            errors.say(f"{answer.word!r} occurs only {times}, so some of its senses may be missed", "warning")
-    shares = {
-        f"{each.word} {k}, {sense.share:.0%}": sense.substitutes
-        for each in answers.values()
-        for k, sense in enumerate(each.senses, 1)
-    }
-    draw(embedding, shares, picture)
-    found: dict[str, Any] = {}
+    found, named = dict[str, Any](), dict[str, Any]()
     for word, each in answers.items():
+        if not each.sure:
+            times = f"{each.occurrences} time{'s' * (each.occurrences != 1)}"
+            errors.say(f"{each.word!r} occurs only {times}, so some of its senses may be missed", "warning")
+        named |= {f"{each.word} {k}, {sense.share:.0%}": sense.substitutes for k, sense in enumerate(each.senses, 1)}
         senses = [
             {"share": s.share, "words": list(s.substitutes), "lines": [*map(output.line, space.lines(s, lines))]}
             for s in each.senses
         ]
         about = {"occurrences": each.occurrences, "agreement": each.agreement, "sure": each.sure}
         found[word] = {**about, "senses": senses}
+    draw(embedding, named, picture)
     return {"senses": found, **answers.in_json}
 
 
@@ -465,8 +457,7 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     held = [(some[:at], some[at + 1 :]) for some, at in zip(tokens, places, strict=True) if at is not None]
     numbers = iter(space.assign(found, held).tolist())
     assigned = [next(numbers) if at is not None else -1 for at in places]
-    absent = places.count(None)
-    if absent:
+    if absent := places.count(None):
         errors.say(f"lines without {word!r}: {absent:,} of {len(texts):,}", "warning")
     senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
     rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(assigned, texts, strict=True)]
@@ -480,10 +471,7 @@ def _clusters(embedding: Embedding, words: list[str], number: int, top: int, pic
     lists = output.Answers(words, lambda word: clusters(embedding, word, number=number))
     named = {f"{word} {k}": some.words[:top] for word, each in lists.items() for k, some in enumerate(each, 1)}
     draw(embedding, named, picture)
-    shown = {
-        word: [{"words": list(sense.words[:top]), "size": len(sense.words)} for sense in some]
-        for word, some in lists.items()
-    }
+    shown = {w: [{"words": [*s.words[:top]], "size": len(s.words)} for s in some] for w, some in lists.items()}
     return {"senses": shown, **lists.in_json}
 
 
@@ -646,13 +634,10 @@ def evaluate(
 def _print_comparison(result: dict[str, Any]) -> None:
     """Print the results of all models on each test, with differences from the first model."""
     first, *others = result["models"]
-    rows = [
-        [
-            *(row["name"], row["used"], *row["values"].values()),
-            *(_difference(row[f"minus {first}"][name]) for name in others),
-        ]
-        for row in result["figures"]
-    ]
+    rows = []
+    for row in result["figures"]:
+        differences = (_difference(row[f"minus {first}"][name]) for name in others)
+        rows.append([row["name"], row["used"], *row["values"].values(), *differences])
     output.table(["test", "cases", first, *others, *(f"{name} - {first}" for name in others)], rows)
     _print_left_out(result)
 
@@ -695,10 +680,14 @@ def compare(
     rows, left_out = evaluation.compare(models, tests)
     shown = []
     for row in rows:
-        differences = [d._asdict() | {"certain": d.certain} for d in row.differences]
-        values = {"values": dict(zip(names, row.values, strict=True))}
-        minus = {f"minus {names[0]}": dict(zip(names[1:], differences, strict=True))}
-        shown.append({"name": row.name, "used": row.used, "total": row.total, **values, **minus})
+        minus = [d._asdict() | {"certain": d.certain} for d in row.differences]
+        about = {
+            "name": row.name,
+            "used": row.used,
+            "total": row.total,
+            "values": dict(zip(names, row.values, strict=True)),
+        }
+        shown.append({**about, f"minus {names[0]}": dict(zip(names[1:], minus, strict=True))})
     return {"models": names, "figures": shown, "left_out": left_out}
 
 

@@ -94,11 +94,8 @@ def train(
         data, vocabulary, made_of = _data(opened, plan, Builder(store, tell))
     if plan.start is not None:
         if missing := [word for word in vocabulary.words if word not in plan.start.index]:
-            raise InputError(
-                f"start has no vectors for {len(missing):,} of {len(vocabulary):,} words of the vocabulary, such as"
-                f" {missing[0]!r}; train both models on the same corpus",
-                "start",
-            )
+            words = f"{len(missing):,} of {len(vocabulary):,} words of the vocabulary, such as {missing[0]!r}"
+            raise InputError(f"start has no vectors for {words}; train both models on the same corpus", "start")
         model.start = plan.start.lookup(vocabulary.words)
     elif "rank" not in plan.options:
         rank, n_nonnegative = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), max_rank=model.rank)
@@ -117,10 +114,13 @@ def train(
         if reached is not None:
             facts["gone_on_from"] = reached.n_iter
     several = isinstance(source, list) and find_files(source) is not None
-    origin = " ".join(
-        map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__])
-    )
-    about = {"polyadic": __version__, "source": origin, **made_of, "kept": None if keep is None else str(keep)}
+    names = source if several else [source if isinstance(source, str | Path) else type(source).__name__]
+    about = {
+        "polyadic": __version__,
+        "source": " ".join(map(str, names)),
+        **made_of,
+        "kept": None if keep is None else str(keep),
+    }
     about |= plan.described(model) | {"interrupted": getattr(model, "interrupted_", False)}
     vectors.meta = {"trained": {name: value for name, value in about.items() if value is not None}}
     return vectors
@@ -278,19 +278,16 @@ def _corpus(source: Any, training: Training, builder: Builder) -> Corpus:
     if again:
         with builder.steps("text") as facts:
             facts.update(survey(source, Reading(**{name: options[name] for name in READING})))
-    made: Corpus = builder("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
-    return made
+    return builder("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
 
 
 def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Counts:
     """Count word tuples of one order, or open the cached counts."""
     order, (width, min_count) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
     window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": min_count}
-    window["distance"] = plan.training.distance
-    resources: Options = {"threads": plan.training.threads, "memory": plan.training.memory}
-    build = partial(counted, corpus, steps=builder.steps, **window, **resources)
-    made: Counts = builder(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
-    return made
+    window["distance"], own = plan.training.distance, plan.training
+    build = partial(counted, corpus, steps=builder.steps, **window, threads=own.threads, memory=own.memory)
+    return builder(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
 
 
 def counted(corpus: Corpus, *, steps: StepTimer = no_steps, **settings: Any) -> Counts:
@@ -307,10 +304,8 @@ def _made(model: Any, vocabulary: Vocabulary, facts: Options) -> Embedding:
     if hasattr(model, "n_iter_"):
         facts.update(sweeps=model.n_iter_, converged=model.converged_, interrupted=model.interrupted_)
     if hasattr(model, "explained_"):
-        shares = model.explained_
-        facts["explained"] = (
-            [round(each.listed, 4) for each in shares] if isinstance(shares, list) else round(shares, 4)
-        )
+        fits = model.explained_
+        facts["explained"] = [round(each.listed, 4) for each in fits] if isinstance(fits, list) else round(fits, 4)
     vectors: Embedding = model.embedding(vocabulary.words, counts=vocabulary.counts)
     if vectors.sparsity:
         facts["zeros"] = round(vectors.sparsity, 4)
@@ -322,10 +317,8 @@ def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
     chosen = METHODS[method]
     if isinstance(source, Counts):
         if chosen.joint or chosen.fitted_to == "corpus":
-            needed = "counts of several orders" if chosen.joint else "running text"
-            raise InputError(
-                f"{method} requires {needed} and cannot be trained on counts of one order; use text or a corpus"
-            )
+            what = f"{method} requires {'counts of several orders' if chosen.joint else 'running text'}"
+            raise InputError(f"{what} and cannot be trained on counts of one order; use text or a corpus")
         order = source.entries.order
     order = order or chosen.order
     if order not in chosen.orders:
@@ -337,15 +330,12 @@ def _each(name: str, value: Any, chosen: WordMethod, orders: tuple[int, ...]) ->
     """Return the value of a setting for each order of tuples."""
     if value is None:
         return tuple(chosen.default(name, order) for order in orders)
-    several = isinstance(value, tuple | list)
-    if several and value and name == "weights" and not isinstance(value[0], str | tuple):  # X and A, of one weight
-        several = False
+    pair = isinstance(value, tuple | list) and value and not isinstance(value[0], str | tuple)
+    several = isinstance(value, tuple | list) and not (pair and name == "weights")  # X and A are one weight
     values = tuple(value) if several else (value,)
     if len(values) not in (1, len(orders)):
-        raise InputError(
-            f"{name} must be a single value or one value for each of the orders {orders}; got {len(values)} values",
-            name,
-        )
+        allowed = f"a single value or one value for each of the orders {orders}"
+        raise InputError(f"{name} must be {allowed}; got {len(values)} values", name)
     return values if len(values) == len(orders) else values * len(orders)
 
 
@@ -377,13 +367,10 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
             options = ", ".join(sorted(chosen.options))
             raise InputError(f"{name} is not an option of {what}; the options of {method} are {options}", name)
     if training.positional and settings.get("side") == "columns":
-        raise InputError(
-            "side 'columns' cannot be combined with positional, because each column then represents a word at one"
-            " position"
-        )
+        why = "because each column then represents a word at one position"
+        raise InputError(f"side 'columns' cannot be combined with positional, {why}")
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
         raise InputError("keep has no effect if the source is counts, because this method cannot be resumed", "keep")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):
-        raise InputError(
-            "keep has no effect on training from a corpus with one-sided or positional contexts; leave out keep", "keep"
-        )
+        what = "keep has no effect on training from a corpus with one-sided or positional contexts"
+        raise InputError(f"{what}; leave out keep", "keep")

@@ -133,9 +133,10 @@ class Tucker(TensorModel):
             raise InputError(
                 f"rank must be a single number or one number for each of {number} factors; got {self.rank}", "rank"
             )
-        for s, r in enumerate(ranks):
-            check_int("rank", r, low=1, high=entries.shape[slots.index(s)])
-        numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
+        sizes = [entries.shape[slots.index(s)] for s in range(number)]
+        for n, r in zip(sizes, ranks, strict=True):
+            check_int("rank", r, low=1, high=n)
+        numbers = sum(n * r for n, r in zip(sizes, ranks, strict=True))
         size = math.prod(ranks[s] for s in slots)
         fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
         needed = (40 + 12 * self._threads) * numbers + (32 + 8 * self._threads) * size + 8.0 * len(entries) + fibres
@@ -145,7 +146,6 @@ class Tucker(TensorModel):
         if self.start == "hosvd":
             start = hosvd(entries, ranks, rng=rng, threads=self.threads)
         else:
-            sizes = [entries.shape[slots.index(s)] for s in range(len(ranks))]
             start = [rng.standard_normal((n, r)).astype(np.float32) for n, r in zip(sizes, ranks, strict=True)]
         solver = hooi(entries, start, threads=self.threads)
         *factors, core = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
@@ -237,8 +237,7 @@ def hosvd(entries: Entries, ranks: Sequence[int], *, rng: np.random.Generator, t
         Q = np.linalg.qr(rng.standard_normal((size, spare)))[0].astype(np.float32)
         for _ in range(POWERS):
             Q = np.linalg.qr(unfolding_gram(indices, values, Q, threads=tensor.threads))[0]
-        gram = Q.T @ unfolding_gram(indices, values, Q, threads=tensor.threads)
-        _, vectors = np.linalg.eigh(gram.astype(float))
+        _, vectors = np.linalg.eigh((Q.T @ unfolding_gram(indices, values, Q, threads=tensor.threads)).astype(float))
         factors.append((Q @ vectors[:, ::-1][:, :rank]).astype(np.float32))
     return factors
 
@@ -254,10 +253,8 @@ class _Tensor:
         default = (0,) * entries.order if entries.symmetric else range(entries.order)
         self.slots = tuple(default if slots is None else slots)
         if len(self.slots) != entries.order:
-            raise InputError(
-                f"slots must contain one factor index for each mode; got {self.slots} for order {entries.order}",
-                "slots",
-            )
+            got = f"{self.slots} for order {entries.order}"
+            raise InputError(f"slots must contain one factor index for each mode; got {got}", "slots")
         if entries.symmetric and len(set(self.slots)) > 1:
             raise InputError(f"symmetric entries must share a single factor; got slots {self.slots}")
         if not entries.symmetric:
@@ -266,11 +263,9 @@ class _Tensor:
             if (indices[1:] == indices[:-1]).all(axis=1).any():
                 raise InputError("HOOI requires each cell to be listed only once; sum duplicates with Entries.collect")
             entries = replace(entries, indices=indices, values=entries.values[order], weights=None)
-        self.entries = entries
-        self.threads = thread_count(threads)
-        x = self.entries.values
-        self._values = x * self.entries.multiplicity() if entries.symmetric else x
-        self.norm = float(np.dot(self._values.astype(float), x))
+        self.entries, self.threads = entries, thread_count(threads)
+        self._values = entries.values * entries.multiplicity() if entries.symmetric else entries.values
+        self.norm = float(np.dot(self._values.astype(float), entries.values))
 
     def core(self, U: Factors) -> NDArray[np.float64]:
         """Contract the tensor with the factor matrices in all modes, and return the core tensor."""
@@ -311,7 +306,7 @@ class _Tensor:
 
 
 def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
-    """Update one factor matrix to increase the norm of the core tensor, unless no step increases the norm."""
+    """Update one factor matrix to increase the norm of the core tensor, unless no step does."""
     size, P = _square(G), tensor.gradients(U, G)[s]
     unit = float(np.linalg.norm(U[s].T @ P, 2))
     shift = 0.0

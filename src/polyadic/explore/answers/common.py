@@ -61,13 +61,11 @@ def line_of(line: ConcordanceLine) -> Answer:
 
 def rows(found: Iterable[Any]) -> list[Answer]:
     """Convert named tuples to records for JSON, with rounded numbers except p-values."""
-    return [
-        {
-            name: value if not isinstance(value, float) or name == "p_value" else short(value)
-            for name, value in each._asdict().items()
-        }
-        for each in found
-    ]
+
+    def rounded(name: str, value: Any) -> Any:
+        return short(value) if isinstance(value, float) and name != "p_value" else value
+
+    return [{name: rounded(name, value) for name, value in each._asdict().items()} for each in found]
 
 
 def lists(pairs: Iterable[tuple[str, float]]) -> list[list[Any]]:

@@ -36,10 +36,8 @@ def ratios(workspace: Workspace, field: str, value: str, *, against: str | None 
     parts = parts_of(workspace, field, value, against)
     (one, other), sizes = (_counts(workspace, part) for part in parts), np.diff(workspace.corpus.text.edges)
     n, m = (sizes[part].sum() for part in parts)
-    index = workspace.corpus.vocabulary.index
-    at = [index[word] for word in workspace.vectors.words[: len(workspace.places)]]
-    ratio = log_ratio(one, n, one + other, n + m)
-    return {"ratios": np.nan_to_num(ratio[at]).round(3).tolist()}
+    at = [workspace.corpus.vocabulary[word] for word in workspace.vectors.words[: len(workspace.places)]]
+    return {"ratios": np.nan_to_num(log_ratio(one, n, one + other, n + m)[at]).round(3).tolist()}
 
 
 def contrast(
@@ -62,27 +60,20 @@ def contrast(
     space = workspace.senses
     found = senses_of(workspace, word, 10) if space is not None and len(positions) >= MIN_OCCURRENCES else None
     vectors = [space.vector(word, sample(some, LOOKED_AT)) if space and len(some) else None for some in here]
-    alike = None
-    if vectors[0] is not None and vectors[1] is not None:
-        one, other = unit_rows(np.stack([vectors[0], vectors[1]]))
-        alike = float(one @ other)
+    known = [vector for vector in vectors if vector is not None]
+    shown: list[Answer] = []
+    for part, some, vector in zip(parts, here, vectors, strict=True):
+        near = [] if vector is None else workspace.vectors.neighbours(vector, top=top, exclude=[word])
+        rows = [line_of(workspace.corpus.line(int(at))) for at in sample(some, lines)] if lines else []
+        share = 1e6 * len(some) / max(sizes[part].sum(), 1)
+        shown.append({"count": len(some), "per_million": share, "neighbours": lists(near), "lines": rows})
     return {
         "word": word,
         "field": field,
         "value": value,
         "against": against,
-        "cosine": None if alike is None else short(alike),
-        "parts": [
-            {
-                "count": len(some),
-                "per_million": 1e6 * len(some) / max(sizes[part].sum(), 1),
-                "neighbours": []
-                if vector is None
-                else lists(workspace.vectors.neighbours(vector, top=top, exclude=[word])),
-                "lines": [line_of(workspace.corpus.line(int(at))) for at in sample(some, lines)] if lines else [],
-            }
-            for part, some, vector in zip(parts, here, vectors, strict=True)
-        ],
+        "cosine": short(np.dot(*unit_rows(np.stack(known)))) if len(known) == 2 else None,
+        "parts": shown,
         "senses": [] if found is None else _shares(workspace, found, parts),
     }
 
@@ -111,9 +102,8 @@ def parts_of(
     one = number == values[value]
     other = ~one if against is None else number == values[against]
     if against == value:
-        raise InputError(
-            f"the parts to compare must have different values of {field}; both have {value!r}", "value", "against"
-        )
+        what = f"the parts to compare must have different values of {field}"
+        raise InputError(f"{what}; both have {value!r}", "value", "against")
     if not other.any():
         raise InputError(f"all documents have {field} {value!r}; choose a value that some documents do not have")
     return one, other

@@ -29,8 +29,7 @@ def table(
     of a point is the share of its own inertia on two axes.
     """
     for name in (rows, columns):
-        if name is not None and len(values_of(workspace, name)) > MAX_VALUES:
-            number = len(values_of(workspace, name))
+        if name is not None and (number := len(values_of(workspace, name))) > MAX_VALUES:
             raise InputError(f"the field {name} has {number:,} different values; at most {MAX_VALUES} are allowed")
     counted = cross_table(workspace.corpus, rows=rows, columns=columns, words=words if columns is None else None)
     return analysed(counted, rows, columns or "words")
@@ -42,15 +41,13 @@ def analysed(counted: CrossTable, rows: str, columns: str) -> Answer:
     sides: dict[str, list[Any]] = {}
     for side, names in (("rows", counted.rows), ("columns", counted.columns)):
         places, given = model.coordinates(side), model.contributions(side)  # type: ignore[arg-type]
-        shown = model.squared_cosines(side)  # type: ignore[arg-type]
+        figures = {"places": places, "contributions": given, "squared_cosines": model.squared_cosines(side)}  # type: ignore[arg-type]
         masses = model.row_masses_ if side == "rows" else model.column_masses_
         sides[side] = [
             {
                 "name": name,
                 "mass": short(masses[at]),
-                "places": [short(each) for each in places[at]],
-                "contributions": [short(each) for each in given[at]],
-                "squared_cosines": [short(each) for each in shown[at]],
+                **{key: [*map(short, table[at])] for key, table in figures.items()},
             }
             for at, name in enumerate(names)
             if np.isfinite(places[at]).all()

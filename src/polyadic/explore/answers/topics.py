@@ -41,15 +41,11 @@ def topics(workspace: Workspace, relevance: Share = RELEVANCE, top: Top = 20) ->
         scores = np.log(phi) - (1 - relevance) * np.log(p)
     lengths = workspace.occurrences.lengths()
     share = lengths @ mixtures / max(lengths.sum(), 1)
-    places = _placed(phi)
-    total = model.background_
     answer = []
-    for k, row in enumerate(scores):
+    for k, (row, (x, y)) in enumerate(zip(scores, _placed(phi), strict=True)):
         best = [at for at in np.argsort(-row, kind="stable")[:top] if phi[k, at] > 0]
-        words = [[model.words_[at], int(total[at]), short(phi[k, at])] for at in best]
-        answer.append(
-            {"topic": k, "share": short(share[k]), "x": short(places[k, 0]), "y": short(places[k, 1]), "words": words}
-        )
+        words = [[model.words_[at], int(model.background_[at]), short(phi[k, at])] for at in best]
+        answer.append({"topic": k, "share": short(share[k]), "x": short(x), "y": short(y), "words": words})
     return {"relevance": relevance, "topics": answer}
 
 

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 WINDOWS = 5_000  # maximum number of occurrences around which triples are counted, as each has hundreds
 SHOWN = ("log_likelihood", "pmi", "log_dice")  # measures by which collocates are chosen
 PARTS = 60  # number of parts of the text in the dispersion plot of a word
-SECONDS, SUBSTITUTES = 8.0, 6
-"""Time to look up senses for the home page, and number of substitutes shown of each sense."""
+SECONDS, SUBSTITUTES = 8.0, 6  # time to look up senses for the home page, and number of substitutes of each
 MAX_OCCURRENCES = 1_000
 """Words that are more frequent are not looked up for the home page: they take longer and say less."""
 SPAN = 10  # maximum distance of the words of a triple, as in the counts that the vectors are trained on
@@ -174,11 +173,8 @@ def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_0
 
 def component(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
     """Return the words with the largest weights in a non-negative component."""
-    if column >= workspace.vectors.components.rank:
-        raise InputError(
-            f"column must be below {workspace.vectors.components.rank}, the number of components; got {column}",
-            "column",
-        )
+    if column >= (number := workspace.vectors.components.rank):
+        raise InputError(f"column must be below {number}, the number of components; got {column}", "column")
     found = components(workspace.vectors, [column], top=top)
     return {"column": column, "words": lists([pair for each in found for pair in each.words])}
 

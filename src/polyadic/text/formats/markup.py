@@ -71,8 +71,8 @@ def read_html(file: File) -> Iterator[Piece]:
     """Read an HTML page as one document without menus, notes and page numbers; title and language become fields."""
     with file.read_as("HTML", (ValueError,)):
         page = _parsed(file.stream.read(), file, file.reading.known_encoding)
-    fields = {"title": " ".join("".join(page.title).split()) or page.first, "language": page.language}
-    fields = {name: value for name, value in fields.items() if value}
+    known = {"title": " ".join("".join(page.title).split()) or page.first, "language": page.language}
+    fields = {name: value for name, value in known.items() if value}
     return text_pieces(marked_lines(page.parts), wrapped=False, fields=fields)
 
 
@@ -121,7 +121,7 @@ class _Page(HTMLParser):
         self.parts: list[Part] = []
         self.opened: list[_Element] = []
         self.title: list[str] = []
-        self.language = ""
+        self.language = self.first = ""  # the latter is a heading
         self._file, self._name = file, name
         self._often: Counter[str] = Counter()
         self._titled = self._skipped = 0
@@ -129,7 +129,6 @@ class _Page(HTMLParser):
         self._notes = notes  # the places of notes of which the marks were found
         self._raised = -1  # where the last superscript begins
         self._levels: list[tuple[str, str]] = []  # the headings above
-        self.first = ""  # heading
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -240,13 +239,12 @@ def read_epub(file: File) -> Iterator[Piece]:
         items = {e.attrib["id"]: e for e in package.iter() if name_of(e) == "item"}
         guided = [e for e in package.iter() if name_of(e) == "reference"]
         guide = {e.get("href", "").partition("#")[0]: e.get("type", "") for e in guided}
-        inside = posixpath.dirname(place)
         for item in [e for e in package.iter() if name_of(e) == "itemref"]:
             href = items[item.attrib["idref"]].attrib["href"]
             toc = "nav" in items[item.attrib["idref"]].get("properties", "").split()
             kind = "boilerplate" if toc else _OF_ROLE.get(guide.get(href, "").lower(), "")
             kind = kind or ("notes" if item.get("linear") == "no" else "")
-            content = book.read(posixpath.join(inside, unquote(href)))
+            content = book.read(posixpath.join(posixpath.dirname(place), unquote(href)))
             page = _parsed(content, file, name=posixpath.basename(href), notes=notes)
             written = any(isinstance(part, str) and part.strip() for part in page.parts)
             if not (kind and written and file.leaves_out(kind)):

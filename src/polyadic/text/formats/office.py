@@ -47,7 +47,7 @@ def read_pdf(file: File) -> Iterator[Piece]:
         raise InputError(f"{file.name} contains no text, only images of pages; use OCR software to extract the text")
     wrapped = file.reading.wrapped
     text = _with_paragraphs(text) if wrapped is None else text
-    yield from text_pieces([text], wrapped=wrapped in (None, True), fields=fields)
+    yield from text_pieces([text], wrapped=wrapped is not False, fields=fields)
 
 
 def _with_paragraphs(text: str) -> str:

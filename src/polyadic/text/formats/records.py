@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from polyadic.text.pieces import Content
 
-Row = tuple[int, "Sequence[Any]"]
-"""Row number in its file, and its cells."""
+Row = tuple[int, "Sequence[Any]"]  # its number in the file, and its cells
 
 SAMPLE_SIZE = 50  # number of rows examined to suggest the text column
 LAST_ROW = 1 << 20
@@ -121,10 +120,10 @@ def csv_rows(file: File) -> Iterator[Row]:
     width = len(heading[1])
     text_last = width > 0 and heading[1][-1].strip() == file.reading.field and reading.errors != "strict"
     for number, row in rows:
-        if len(row) > width and any(row[width:]) and not text_last:
+        if any(row[width:]) and not text_last:
             table.skip(number, f"expected {width} cells; got {len(row)}")
             continue
-        if len(row) > width and any(row[width:]):  # separators in a text without quotation marks
+        if any(row[width:]):  # separators in a text without quotation marks
             table.mended.add(number)
             row = [*row[: width - 1], (mark or "").join(row[width - 1 :])]  # noqa: PLW2901
         yield number, row[:width]
@@ -140,10 +139,8 @@ def xlsx_rows(file: File) -> Iterator[Row]:
         names = [each.title for each in book.worksheets]
         at = names.index(sheet) if sheet in names else int(sheet) - 1 if str(sheet).isdecimal() else -1  # type: ignore[arg-type]
         if not 0 <= (at := 0 if sheet is None and len(names) < 2 else at) < max(len(names), 1):
-            got = "" if sheet is None else f"; got {sheet!r}"
-            raise InputError(
-                f"sheet must name one of the {len(names)} sheets of {file.name}, {named(names)}{got}", "sheet"
-            )
+            got = named(names) + ("" if sheet is None else f"; got {sheet!r}")
+            raise InputError(f"sheet must name one of the {len(names)} sheets of {file.name}, {got}", "sheet")
         rows = book.worksheets[at].iter_rows(values_only=True, max_row=LAST_ROW) if names else ()
         yield from ((n, row) for n, row in enumerate(rows, 1) if any(value is not None for value in row))
 
@@ -216,10 +213,8 @@ def read_xlsx(file: File) -> Iterator[Piece]:
     if len(names) < 2 or not those:
         yield from read_table(part(file.reading.sheet), xlsx_rows)
         return
-    if len(those) < len(names):
-        note(
-            f"{file.name}: sheets without a column {field!r} were not read: {named(n for n in names if n not in those)}"
-        )
+    if others := [name for name in names if name not in those]:
+        note(f"{file.name}: sheets without a column {field!r} were not read: {named(others)}")
     for name in those:
         pieces = read_table(part(name), xlsx_rows)
         yield from (piece._replace(fields={"sheet": name, **piece.fields}) for piece in pieces)
@@ -233,11 +228,8 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
         return file.reading.field or names[0]
     records = [*records]
     fullest = max(dict.fromkeys(names), key=lambda name: sum(len(str(each.get(name) or "")) for each in records))
-    raise InputError(
-        f"field must name the column of {file.name} that contains the text, which is probably {fullest!r}; the columns"
-        f" are {named(names)}",
-        "field",
-    )
+    what = f"field must name the column of {file.name} that contains the text, which is probably {fullest!r}"
+    raise InputError(f"{what}; the columns are {named(names)}", "field")
 
 
 def _strings(record: Mapping[str, Any]) -> dict[str, str]:

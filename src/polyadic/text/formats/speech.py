@@ -127,8 +127,7 @@ def read_turns(file: File, *, events: bool) -> Iterator[Piece]:
             time = _time(match)
             stamp = f"{time} " if time and not file.leaves_out("timestamps") else ""
             name, event = _speaker(match), groups.get("event") or ""
-            if event and file.leaves_out("events"):
-                event = ""
+            event = "" if event and file.leaves_out("events") else event
             fields = {"speaker": name, "date": groups.get("date") or groups.get("date2") or "", "time": time or first}
             yield {key: value for key, value in fields.items() if value or key == "speaker"}
             label = f"{name}: " if name and not file.leaves_out("speakers") else ""
@@ -217,11 +216,10 @@ def _cues(source: str) -> list[tuple[str, str]]:
         heads = [line[7:] for line in lines if re.match(r"Format:.*\bText\b", line)]  # others are of styles
         names = [name.strip() for name in (heads or [_EVENT_COLUMNS])[-1].split(",")]
         cells = [dict(zip(names, row.split(",", len(names) - 1), strict=False)) for row in spoken]
-        texts = [(cell.get("Name", cell.get("Actor", "")), cell.get("Text", "")) for cell in cells]
         return [
-            (name, re.sub(r"\\[Nn]", "\n", text.replace("\\h", " ")))
-            for name, text in texts
-            if not re.search(r"\{[^}]*\\p[1-9]", text)  # a drawing
+            (cell.get("Name", cell.get("Actor", "")), re.sub(r"\\[Nn]", "\n", text.replace("\\h", " ")))
+            for cell in cells
+            if not re.search(r"\{[^}]*\\p[1-9]", text := cell.get("Text", ""))  # a drawing
         ]
     if numbered := [match[1] for line in lines if (match := re.match(r"(?:\{\d+\}\{\d*\}|\[\d+\]\[\d*\])(.*)", line))]:
         return [("", text.replace("|", "\n")) for text in numbered]

@@ -47,22 +47,8 @@ BLOCKS |= {"floatingText", "listBibl"}
 PARAGRAPHS = {"p", "ab", "l", "head", "item", "cell", "seg", "s", "q", "said", "quote", "hi", "note", "salute"}
 PARTS = {"s", "stage", "forename", "surname", "addName", "roleName", "genName", "nameLink", "settlement", "country"}
 """TEI elements that are separated from each other by a space."""
-DIVIDING = {
-    "p",
-    "para",
-    "div",
-    "sec",
-    "section",
-    "chapter",
-    "title",
-    "head",
-    "list",
-    "item",
-    "li",
-    "table",
-    "row",
-    "tr",
-}
+DIVIDING = {"p", "para", "div", "sec", "section", "chapter", "title", "head", "list", "item", "li"}
+DIVIDING |= {"table", "row", "tr"}
 """Elements of other XML that always begin and end a line."""
 APART = {"note", "stage", "fw"}  # elements that are never inside words
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
@@ -120,11 +106,10 @@ def _fields(text: ET.Element) -> dict[str, str]:
     fields: dict[str, str] = {}
     dates: list[tuple[int, str]] = []
     inside: list[tuple[ET.Element, int]] = [(header, 3)]
-    ranks = {"creation": 0, "setting": 0, "sourceDesc": 2, "revisionDesc": 4}
     while inside:
         element, rank = inside.pop()
         name = name_of(element)
-        rank = ranks.get(name, rank)
+        rank = {"creation": 0, "setting": 0, "sourceDesc": 2, "revisionDesc": 4}.get(name, rank)
         if name in ("title", "author") and name not in fields:
             people = [person for person in element.iter() if name_of(person) in ("persName", "name")]
             fields |= {name: value} if (value := _flat(people[0] if people else element)) else {}
@@ -133,8 +118,7 @@ def _fields(text: ET.Element) -> dict[str, str]:
         inside += [(child, rank) for child in reversed(element)]
     events = [(e.get("type") == "written", _date(e)) for e in text.iter() if name_of(e) == "event" and _date(e)]
     dates += [(1, when) for _, when in sorted(events)]  # of the first print or performance of a play
-    if dates:
-        fields["date"] = min(dates, key=lambda date: date[0])[1]
+    fields |= {"date": min(dates, key=lambda date: date[0])[1]} if dates else {}
     languages = [e.get("ident") for e in header.iter() if name_of(e) == "language"]
     places = [e.get(_LANG) for e in (text, *text) if name_of(e) in (*TEXTS, "text")]
     language = next(filter(None, [*places[1:], *places, *languages]), None)
@@ -199,8 +183,7 @@ class _Text:
         if element is not self._text and self._left_out(element, name, above):
             yield " " if name in APART and (element.tail or "")[:1].isalnum() else ""
         elif name in BREAKS:
-            broken = element.get("break") != "no" and element.get("type") != "inWord"
-            yield LINE if broken else JOIN
+            yield JOIN if element.get("break") == "no" or element.get("type") == "inWord" else LINE
         elif name == "note" and above in PARAGRAPHS:
             notes.append(element)
             yield " "
@@ -256,23 +239,19 @@ class _Text:
 
     def _left_out(self, element: ET.Element, name: str, above: str) -> bool:
         """Return whether an element is left out, and count it if it contains text."""
-        kind, what = _KINDS.get(name), element.get("type", "")
-        if name in NO_TEXT:
-            return True
-        if name == "note" and what == "speaker":
-            kind = "speakers"
-        elif name.startswith("div") and _LISTS.search(what):
-            kind = "boilerplate"
-        elif name == "div" and what in BESIDE and self._edition:
-            kind = "notes"
-        elif name == "head" and above == "figure":
-            kind = "captions"
-        elif name == "ref" and _NOTE_MARK.search(what):
-            kind = "notes"
-        elif name == "app" and (element.get("from") or element.get("loc")):
-            kind = "variants"  # of a text that is elsewhere in the file
+        what = element.get("type", "")
+        kinds = {
+            "speakers": name == "note" and what == "speaker",
+            "boilerplate": name.startswith("div") and _LISTS.search(what),
+            "notes": (name == "div" and what in BESIDE and self._edition)
+            or (name == "ref" and _NOTE_MARK.search(what)),
+            "captions": name == "head" and above == "figure",
+            "variants": name == "app"
+            and (element.get("from") or element.get("loc")),  # of a text elsewhere in the file
+        }
+        kind = next((kind for kind, found in kinds.items() if found), _KINDS.get(name))
         written = kind is not None and any(text.strip() for text in element.itertext())
-        return kind is not None and (not written or self._file.leaves_out(kind))
+        return name in NO_TEXT or (kind is not None and (not written or self._file.leaves_out(kind)))
 
     def _speaker(self, element: ET.Element) -> dict[str, str]:
         """Return the fields of a speech: the speaker, and the role, sex and party if they are known."""
@@ -281,9 +260,8 @@ class _Text:
         known = [self._people.get(each, {}) for each in ids]
         names = [person.get("speaker", each) for each, person in zip(ids, known, strict=True)]
         role = " ".join(each.rpartition("#")[2].rpartition(":")[2] for each in element.get("ana", "").split())
-        more = dict(known[0]) if len(known) == 1 else {}
-        resolved = "; ".join(names) if any(known) or not label else label
-        return {**more, **({"role": role} if role else {}), "speaker": resolved}
+        fields = (known[0] if len(known) == 1 else {}) | ({"role": role} if role else {})
+        return fields | {"speaker": "; ".join(names) if any(known) or not label else label}
 
 
 def _of_xml(root: ET.Element) -> Iterator[str]:

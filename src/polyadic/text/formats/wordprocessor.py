@@ -54,10 +54,8 @@ def read_docx(file: File) -> Iterator[Piece]:
 
     def rows(parts: zipfile.ZipFile) -> Iterator[str]:
         apart = [name for name in parts.namelist() if re.fullmatch(r"word/(footnotes|endnotes|comments)\.xml", name)]
-        every = (note for name in apart for note in _xml(parts, name))
-        notes.update(
-            (f"{name_of(e)} {_attribute(e, 'id')}", e) for e in every if _attribute(e, "type") in ("", "normal")
-        )
+        every = [e for name in apart for e in _xml(parts, name) if _attribute(e, "type") in ("", "normal")]
+        notes.update((f"{name_of(e)} {_attribute(e, 'id')}", e) for e in every)
         links = _xml(parts, "_rels/.rels")
         main = next(each.attrib["Target"] for each in links if each.get("Type", "").endswith("/officeDocument"))
         yield from _rows(_xml(parts, main.lstrip("/")), instead, within=("t", "delText"))
@@ -92,11 +90,10 @@ def read_odt(file: File) -> Iterator[Piece]:
 
     def rows(parts: zipfile.ZipFile) -> Iterator[str]:
         yield from _rows(_xml(parts, "content.xml"), instead)
-        if "styles.xml" in parts.namelist():
-            styles = _xml(parts, "styles.xml")
-            for page in (each for each in styles.iter() if name_of(each) == "master-page"):
-                if "".join(page.itertext()).strip() and not file.leaves_out("headers"):
-                    yield from _rows(page, instead)
+        styles = _xml(parts, "styles.xml").iter() if "styles.xml" in parts.namelist() else ()
+        for page in (each for each in styles if name_of(each) == "master-page"):
+            if "".join(page.itertext()).strip() and not file.leaves_out("headers"):
+                yield from _rows(page, instead)
 
     return _read(file, rows, "meta.xml", "an OpenDocument text")
 
@@ -198,5 +195,5 @@ def read_rtf(file: File) -> Iterator[Piece]:
     text = whole_characters(rtf_to_text(f"{(body + source[at:]).rstrip()[:-1]}{moved}}}", errors="replace"))
     found = {name: re.search(rf"\{{\\{name} ([^{{}}]*)\}}", source) for name in ("title", "author")}
     fields = {name: rtf_to_text(f"{{\\rtf1 {match[1]}}}", errors="replace") for name, match in found.items() if match}
-    rows = (" ".join(row.replace("\u00ad", "").split()) for row in text.split("\n"))
+    rows = (" ".join(row.split()) for row in text.replace("\u00ad", "").split("\n"))
     yield from text_pieces((f"{row}\n" for row in rows if row), wrapped=False, fields=fields)
