@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -22,8 +22,6 @@ from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidd
 from polyadic.sequences.symbols import Coded, check_fitted, coded, held_out, known_symbols, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
     from polyadic.core.annotations import Array, Ints, Ints32
     from polyadic.sequences.symbols import Sequences
 

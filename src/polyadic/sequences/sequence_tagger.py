@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from itertools import chain, pairwise, repeat
 from numbers import Real
@@ -45,8 +45,6 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.sequences.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from polyadic.core.annotations import Array, Floats, Ints32
 
     Features = Iterable[Sequence[Iterable[str] | Mapping[str, str | float]]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -20,7 +20,7 @@ from polyadic.core import resources
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Share
 from polyadic.core.progress import tracked
-from polyadic.core.solvers.run import Result, run
+from polyadic.core.solvers.run import Result, Sweep, run
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RankWarning, blurred, hull_automaton, likelier, svd_automaton
 from polyadic.sequences.hankel import Hankel, Statistic, hankel
@@ -29,11 +29,8 @@ from polyadic.sequences.substrings import Substrings, count_substrings
 from polyadic.sequences.symbols import Coded, check_fitted, coded, known_symbols, listed, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from polyadic.core.annotations import Array
     from polyadic.core.forms import Factors
-    from polyadic.core.solvers.run import Sweep
 
     Strings = Iterable[Sequence[Hashable]]
 

@@ -21,13 +21,12 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.arc_features import check_trees
 from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_tree
-from polyadic.syntax.trees import check_words
+from polyadic.syntax.trees import Tree, check_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from polyadic.core.annotations import Array, Ints, Ints32
-    from polyadic.syntax.trees import Tree
 
     Coded = tuple[Ints, Ints, Ints32]
 

@@ -29,7 +29,7 @@ from polyadic.syntax.arc_learning import ArcLearner, RelationLearner, Updates, b
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_trees, best_spanning_trees
 from polyadic.syntax.low_rank_tensors import unfolded_start
-from polyadic.syntax.trees import untagged
+from polyadic.syntax.trees import Tree, untagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from polyadic.core.annotations import Array, Floats, Ints, Ints32
     from polyadic.core.forms import Factors
     from polyadic.syntax.arc_learning import Decoder
-    from polyadic.syntax.trees import Tree
 
 Decoding = Literal["projective", "any"]
 RELATION_BITS = 18

@@ -305,29 +305,6 @@ class ArcScores(NamedTuple):
     Q: Floats
 
 
-class Scratch(NamedTuple):
-    """Reusable workspace of a learning step, restored to its initial values after each step."""
-
-    delta: Floats
-    place: Ints
-
-    @classmethod
-    def of(cls, parts: ArcParts) -> Scratch:
-        """Allocate the workspace for the given parameters."""
-        return cls(np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1))
-
-
-class MovedFactors(NamedTuple):
-    """Flags that select the factor matrices updated by a learning step, besides the sparse weights."""
-
-    U: bool = True
-    V: bool = True
-    W: bool = True
-
-
-ALL = MovedFactors()
-
-
 class FeaturePairs(NamedTuple):
     """Columns of the head and dependent features that form pairs, and the column of the part-of-speech tag."""
 
@@ -359,6 +336,11 @@ def score_tensor_arcs(
     return ArcScores(scores, P, Q)
 
 
+def scratch_of(parts: ArcParts) -> tuple[Floats, Ints]:
+    """Allocate the workspace of learning steps, each of which restores it to its initial values."""
+    return np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1)
+
+
 def step_tensor_arcs(
     table: Ints32,
     parts: ArcParts,
@@ -372,8 +354,8 @@ def step_tensor_arcs(
     C: float,
     clock: int,
     sums: ArcParts,
-    scratch: Scratch,
-    moves: MovedFactors = ALL,
+    scratch: tuple[Floats, Ints],
+    moves: tuple[bool, bool, bool] = (True, True, True),
     more: float = 0.0,
     dense: Floats | None = None,
 ) -> float:
@@ -382,9 +364,9 @@ def step_tensor_arcs(
     .. math:: \alpha = \min\Big(C, \frac{\text{loss}}{\gamma^2 \|\Delta\phi\|^2
               + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
 
-    The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for factors that are
-    not updated. ``scored`` are the scores with these parameters, ``clock`` is the factor of the update in the running
-    sums, and ``more`` the squared norm of features that the same step updates elsewhere.
+    The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for a factor that does
+    not move (``moves``). ``scored`` are the scores with these parameters, ``clock`` is the factor of the update in the
+    running sums, and ``more`` the squared norm of features that the same step updates elsewhere.
     """
     values = _check(table, parts, pairs, dense)
     for tree in (heads, predicted):
@@ -393,8 +375,8 @@ def step_tensor_arcs(
         raise ValueError("sums must have the same shapes as the weights")
     trees = (frozen(heads, np.int64), frozen(predicted, np.int64))
     how = (float(gamma), float(C), float(clock), float(more))
-    what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, tuple(map(bool, moves)))
-    return float(_tensor_arc_step(*what, tuple(parts), tuple(sums), (scored.P, scored.Q), tuple(scratch)))
+    what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, moves)
+    return float(_tensor_arc_step(*what, tuple(parts), tuple(sums), (scored.P, scored.Q), scratch))
 
 
 def tensor_cells(table: Ints32, theta: Floats, pairs: FeaturePairs, *, heads: AnyArray) -> tuple[Ints, Array]:
