@@ -47,7 +47,7 @@ from polyadic.sequences.kernels.tagging import CodedSentences, TagParts, TagTabl
 if TYPE_CHECKING:
     from polyadic.core.annotations import Array, Floats, Ints32
 
-    Features = Iterable[Sequence[Iterable[str] | Mapping[str, str | float]]]
+Features = Iterable[Sequence[Iterable[str] | Mapping[str, str | float]]]
 
 
 class SequenceTagger(Model):

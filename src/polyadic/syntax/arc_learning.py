@@ -22,22 +22,18 @@ Online passive-aggressive algorithms
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 from polyadic.core.kernels.common import mean_weights
 from polyadic.syntax.arc_features import RELATION_PAIRS, with_children
 from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs, score_tensor_arcs, scratch_of, step_tensor_arcs
 from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
-
-    Decoder = Callable[[Array], Ints32]
-
+Decoder = Callable[[Array], Ints32]
 Updates = Literal["all", "cyclic"]
 _TURNS = ((True, False, False), (False, True, False), (False, False, True))  # of U, V and W, which one moves
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import Array, Ints, Ints32
 
-    Coded = tuple[Ints, Ints, Ints32]
-
 ROOT, END, UNKNOWN = 1, 2, 3  # ids of the root, of the end mark, and of words seen once
 
 
@@ -89,7 +87,7 @@ class ArcFactored(Model):
         (self.words_, self.tags_), self.weights_ = known, weights
         return self
 
-    def _epochs(self, sentences: Sequence[Coded]) -> Iterator[Sweep]:
+    def _epochs(self, sentences: Sequence[tuple[Ints, Ints, Ints32]]) -> Iterator[Sweep]:
         """Yield the averaged weights and the share of wrong heads after each pass over the sentences."""
         rng = np.random.default_rng(self.seed)
         weights, sums = np.zeros(1 << self.bits, np.float32), np.zeros(1 << self.bits)

@@ -35,7 +35,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.kernels.common import mean_weights
 from polyadic.core.model import Natural, Within
 from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD
-from polyadic.syntax.arc_learning import ArcLearner
+from polyadic.syntax.arc_learning import ArcLearner, Decoder
 from polyadic.syntax.kernels import climbing
 from polyadic.syntax.kernels.climbing import GRAND, GRAND_SIBLING, SIBLING, THREE, TreeParts, climb_trees, score_trees
 from polyadic.syntax.low_rank_parser import LowRankParser
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import AnyArray, Array, Floats, Ints32
     from polyadic.core.forms import Factors
-    from polyadic.syntax.arc_learning import Decoder
     from polyadic.syntax.kernels.arc_tensor import ArcParts
     from polyadic.syntax.trees import Tree
 
