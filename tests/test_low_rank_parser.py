@@ -34,9 +34,8 @@ from polyadic.syntax.kernels.arc_tensor import (
     DISTANCES,
     ArcParts,
     FeaturePairs,
-    MovedFactors,
-    Scratch,
     score_tensor_arcs,
+    scratch_of,
     step_tensor_arcs,
     tensor_cells,
 )
@@ -80,10 +79,10 @@ def step(table, parts, pairs, *, dense=None, **how):
     """A step on copies; gives alpha, the new parts and their sums."""
     new, sums = (ArcParts(*map(change, parts)) for change in (np.copy, np.zeros_like))
     scored = score_tensor_arcs(table, parts, pairs, gamma=how["gamma"], dense=dense)
-    scratch = Scratch.of(parts)
+    scratch = delta, place = scratch_of(parts)
     alpha = step_tensor_arcs(table, new, pairs, scored=scored, sums=sums, scratch=scratch, dense=dense, **how)
-    assert not scratch.delta.any()
-    assert (scratch.place == -1).all()
+    assert not delta.any()
+    assert (place == -1).all()
     return alpha, new, sums
 
 
@@ -204,7 +203,7 @@ def test_factors_may_move_in_turn(n, seed, turn):
     table, parts, pairs, rng = case(n, seed, values=2)
     dense = rng.normal(size=(n + 1, 2)).astype(np.float32)
     heads, found = two_trees(n, rng)
-    moves = MovedFactors(*(k == turn for k in range(3)))
+    moves = tuple(k == turn for k in range(3))
     how = {"heads": heads, "predicted": found, "loss": 0.5, "gamma": 0.3, "clock": 1}
     alpha, new, _ = step(table, parts, pairs, dense=dense, moves=moves, C=1e9, **how)
     assert [bool((a != b).any()) for a, b in zip(new[1:], parts[1:], strict=True)] == list(moves)

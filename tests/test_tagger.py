@@ -14,12 +14,10 @@ from polyadic.sequences.kernels.tagging import _tag_gradient as tag_gradient
 from polyadic.sequences.kernels.tagging import _tag_sums as tag_sums
 from polyadic.sequences.sequence_tagger import (
     TagLearner,
-    TagSteps,
     coded,
     learned_features,
     of_rank,
     spans_only,
-    tag_sweeps,
 )
 from strategies import tries
 
@@ -219,7 +217,7 @@ def test_epoch_is_its_slow_twin(loss, rank, ridge):
 def test_penalty_of_a_pass_is_that_of_all_weights():
     """The decays of a feature in a pass sum to that of n sentences, however often it occurs."""
     sentences, gold, parts, _ = case(1)
-    learner = TagLearner(sentences, gold, parts, TagSteps("hinge", 0.1, 0.1))
+    learner = TagLearner(sentences, gold, parts, SequenceTagger(loss="hinge", learning_rate=0.1, l2=0.1))
     times = np.bincount(sentences.columns, minlength=len(parts.U))
     np.testing.assert_allclose((times * learner._importance)[times > 0], len(sentences.edges) - 1)
 
@@ -290,10 +288,10 @@ def test_planted_tags_are_learned(loss, rank):
 def test_means_are_of_the_start_and_after_each_sentence(rank):
     """After one step of one sentence they lie half way between the start and where the step went."""
     sentences, known = learned_features([[["a"], ["b"]]])
-    gold, options = np.array([0, 1], np.int32), {"sizes": (len(known), 2), "rank": rank, "init": "svd", "seed": 0}
-    how = TagSteps("likelihood", 0.3, 0.0)
-    start, mean = itertools.islice(tag_sweeps(sentences, gold, how, averaged=True, **options), 2)
-    _, last = itertools.islice(tag_sweeps(sentences, gold, how, averaged=False, **options), 2)
+    gold = np.array([0, 1], np.int32)
+    averaged, plain = (SequenceTagger(rank, averaged=each) for each in (True, False))
+    start, mean = itertools.islice(averaged._sweeps(sentences, gold, len(known), 2), 2)
+    _, last = itertools.islice(plain._sweeps(sentences, gold, len(known), 2), 2)
     assert any((a != b).any() for a, b in zip(start.factors, last.factors, strict=True))
     for a, b, c in zip(start.factors, mean.factors, last.factors, strict=True):
         np.testing.assert_allclose(b, (a + c) / 2, rtol=1e-5)
@@ -304,9 +302,8 @@ def test_where_low_rank_starts():
     X, y = planted(40)
     sentences, known = learned_features(X)
     gold = np.array([int(tag[1:]) for tags in y for tag in tags], np.int32)
-    how, sizes = TagSteps("likelihood", 0.3, 0.0), (len(known), 5)
     starts = {
-        init: next(tag_sweeps(sentences, gold, how, sizes=sizes, rank=2, init=init, averaged=True, seed=3)).factors
+        init: next(SequenceTagger(2, init=init, seed=3)._sweeps(sentences, gold, len(known), 5)).factors
         for init in ("svd", "random")
     }
     W, _, T = SequenceTagger(max_iter=1, seed=3).fit(X, y).parts_

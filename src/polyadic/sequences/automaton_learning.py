@@ -42,14 +42,13 @@ from polyadic.core.linalg.truncated import leading_svd
 from polyadic.core.solvers.run import Sweep
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.kernels.automata import listed_transitions, transition_counts
-from polyadic.sequences.substrings import AT_START, WHOLE
+from polyadic.sequences.substrings import AT_START, WHOLE, Substrings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.hankel import Hankel
-    from polyadic.sequences.substrings import Substrings
 
     Weights = tuple[Array, Array, Array]
     Expected = tuple[float, Array, Array, Array]

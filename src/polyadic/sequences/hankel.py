@@ -56,22 +56,15 @@ STEP = 50.0  # step of ADMM relative to the penalty, for probabilities observed 
 EXACT, GAP = 1e-8, 1e-4  # residual of singular vectors, and duality gap at which the solver stops
 
 
-class Columns(NamedTuple):
-    """Indices of the columns of the substring count table from which a Hankel matrix is filled."""
-
-    cell: int
-    row: int
-    column: int
-    begins: int
-    ends: int
-
-
-COUNTS: dict[str, Columns] = {
-    "string": Columns(WHOLE, AT_START, AT_END, WHOLE, WHOLE),
-    "prefix": Columns(AT_START, AT_START, ANYWHERE, AT_START, WHOLE),
-    "factor": Columns(ANYWHERE, ANYWHERE, ANYWHERE, AT_START, AT_END),
+COUNTS = {
+    "string": (WHOLE, AT_START, AT_END, WHOLE, WHOLE),
+    "prefix": (AT_START, AT_START, ANYWHERE, AT_START, WHOLE),
+    "factor": (ANYWHERE, ANYWHERE, ANYWHERE, AT_START, AT_END),
 }
-"""Rows are prefixes of strings, or substrings for factors; columns are substrings, or suffixes for whole strings."""
+"""Kinds of counts of cells, rows, columns, beginnings and ends.
+
+Rows are prefixes of strings, or substrings for factors; columns are substrings, or suffixes for whole strings.
+"""
 
 
 class Hankel(NamedTuple):
@@ -129,10 +122,10 @@ def hankel(
     tree = data if isinstance(data, Substrings) else count_substrings(data, size, max_length=2 * max_length + 1)
     if not tree.strings:
         raise InputError("a Hankel matrix requires at least one string")
-    kind = COUNTS[statistic]
+    of_cells, of_rows, of_columns, of_begins, of_ends = COUNTS[statistic]
     us, vs = (
-        _frequent(tree, kind[side], basis, max_length) if given is None else _given(given, size, name)
-        for given, side, name in ((prefixes, 1, "prefixes"), (suffixes, 2, "suffixes"))
+        _frequent(tree, kind, basis, max_length) if given is None else _given(given, size, name)
+        for given, kind, name in ((prefixes, of_rows, "prefixes"), (suffixes, of_columns, "suffixes"))
     )
     cells = (tree.size + 1.0) * (len(us) + len(vs))
     resources.check_memory(24 * cells, "the blocks of all symbols", "lower basis, or merge rare symbols")
@@ -140,14 +133,14 @@ def hankel(
     rows, columns = (np.array([tree.find(string) for string in strings]) for strings in (us, vs))
     after = np.stack([tree.child(rows, a) for a in k])  # (k, P)
     first = tree.child(0, k)
-    every = tree.table(np.concatenate([rows, after.ravel()]), vs, kind.cell)
-    begins = tree.table(np.array([0, *first]), vs, kind.begins).toarray()
+    every = tree.table(np.concatenate([rows, after.ravel()]), vs, of_cells)
+    begins = tree.table(np.array([0, *first]), vs, of_begins).toarray()
 
     def at(nodes: Ints, column: int) -> Array:
         return np.where(nodes >= 0, tree.counts[nodes, column], 0) / tree.strings
 
-    blocks = every[: len(rows)], every[len(rows) :], begins[0], begins[1:], at(rows, kind.ends)
-    sums = at(rows, kind.row), at(after, kind.row).T.copy(), at(columns, kind.column)
+    blocks = every[: len(rows)], every[len(rows) :], begins[0], begins[1:], at(rows, of_ends)
+    sums = at(rows, of_rows), at(after, of_rows).T.copy(), at(columns, of_columns)
     starts = np.append(at(first, AT_START), tree.counts[0, WHOLE] / tree.strings)
     return Hankel(us, vs, *blocks, *sums, starts, statistic, tree.strings)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,16 +19,12 @@ from polyadic.sequences import hidden_spectral
 from polyadic.sequences.gaussian_emissions import Gaussians, first_gaussians, read_vectors
 from polyadic.sequences.hidden_spectral import distributions
 from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidden_states, viterbi_states
-from polyadic.sequences.symbols import Coded, check_fitted, coded, held_out, known_symbols, listed
+from polyadic.sequences.symbols import Coded, Sequences, check_fitted, coded, held_out, known_symbols, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
     from polyadic.core.annotations import Array, Ints, Ints32
-    from polyadic.sequences.symbols import Sequences
 
-    Lengths = Sequence[int] | None
-
+Lengths = Sequence[int] | None
 MIXED = 0.3  # weight of uniform distributions (for symbols: frequencies) in the start, as EM never changes zeros
 SMOOTHINGS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0)
 STATES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)  # candidates for model selection on held-out sequences

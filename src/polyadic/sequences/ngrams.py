@@ -163,11 +163,5 @@ def tuned_ngrams(
     data: Coded, held_out: Coded, size: int, *, orders: Sequence[int] = (3,), discounts: Sequence[float] = DISCOUNTS
 ) -> NGrams:
     """Select the order and discount of an n-gram model by the likelihood of held-out strings."""
-
-    def tried() -> Iterator[tuple[float, NGrams]]:
-        for order in orders:
-            for discount in discounts:
-                model = NGrams(order, discount=discount).fit(data, size)
-                yield float(model.logs(held_out).mean()), model
-
-    return max(tried(), key=lambda pair: pair[0])[1]
+    models = (NGrams(order, discount=discount).fit(data, size) for order in orders for discount in discounts)
+    return max(models, key=lambda model: float(model.logs(held_out).mean()))

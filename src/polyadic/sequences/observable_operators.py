@@ -28,10 +28,10 @@ from polyadic.core.errors import check_int
 from polyadic.core.model import Count, Model, Share
 from polyadic.core.solvers.conditional_gradient import onto_simplex
 from polyadic.sequences.hidden_spectral import leading, scales, triples
-from polyadic.sequences.symbols import check_fitted, coded, known_symbols, listed
+from polyadic.sequences.symbols import Strings, check_fitted, coded, known_symbols, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Sequence
 
     from polyadic.core.annotations import Array
 
@@ -72,7 +72,7 @@ class ObservableOperators(Model):
     background: Share = 1e-3
     fresh: Share = 0.6
 
-    def fit(self, sequences: Iterable[Sequence[Hashable]]) -> Self:
+    def fit(self, sequences: Strings) -> Self:
         """Estimate the operators from sequences of symbols; strings are sequences of letters.
 
         InputError is raised if no sequence has three symbols, pairs have a lower rank, or a setting is out of range.
@@ -128,7 +128,7 @@ class ObservableOperators(Model):
             b = self.operators_[symbol] @ b
         return float(self.last_ @ b)
 
-    def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
+    def score(self, sequences: Strings) -> float:
         """Return the total log-probability of the sequences under the distributions of :meth:`next_symbols`."""
         number, total = self._number, 0.0
         for sequence in listed(sequences):

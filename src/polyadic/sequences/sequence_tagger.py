@@ -30,11 +30,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from itertools import chain, pairwise, repeat
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -45,11 +45,9 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.sequences.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from polyadic.core.annotations import Array, Floats, Ints32
 
-    Features = Iterable[Sequence[Iterable[str] | Mapping[str, str | float]]]
+Features = Iterable[Sequence[Iterable[str] | Mapping[str, str | float]]]
 
 
 class SequenceTagger(Model):
@@ -100,11 +98,11 @@ class SequenceTagger(Model):
 
     rank: Count | None = None
     _: KW_ONLY
-    loss: TagLoss = "likelihood"
+    loss: Literal["likelihood", "hinge", "perceptron"] = "likelihood"
     max_iter: Count = 10
     learning_rate: Positive = 0.3
     l2: Amount = 0.0
-    init: TagInit = "svd"
+    init: Literal["svd", "random"] = "svd"
     averaged: bool = True
     bio: bool = False
     min_count: Count = 1
@@ -129,12 +127,33 @@ class SequenceTagger(Model):
     def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
         """Fit the tagger to sentences encoded as ids of features below ``size``, without setting ``features_``."""
         gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
-        how = TagSteps(self.loss, self.learning_rate, self.l2)
-        start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
-        sweeps = tag_sweeps(sentences, gold, how, sizes=(size, len(tags)), **start)
+        sweeps = self._sweeps(sentences, gold, size, len(tags))
         self.parts_ = TagParts(*self._keep(run(sweeps, max_iter=self.max_iter, callback=self.callback)))
         self.tags_ = tags
         return self
+
+    def _sweeps(self, sentences: CodedSentences, gold: Ints32, F: int, Y: int) -> Iterator[Sweep]:
+        """Yield the weights and the mean sentence loss; without a rank the weights are one unconstrained matrix."""
+        rng = np.random.default_rng(self.seed)
+        parts = TagParts(*(np.zeros(shape, np.float32) for shape in ((F, Y), (0, Y), (Y + 1, Y + 1))))
+        if self.rank is not None:
+            K = min(self.rank, Y)
+            if self.init == "svd":
+                first = TagLearner(sentences, gold, parts, self)
+                first.epoch(rng)
+                parts = first.mean()
+                del first  # it is several times larger
+                parts = of_rank(parts, K)
+            else:
+                U, V = (rng.normal(scale=K**-0.5, size=(rows, K)).astype(np.float32) for rows in (F, Y))
+                parts = TagParts(U * np.float32(RANDOM_SCALE), V, parts.T)
+        learner = TagLearner(sentences, gold, parts, self)
+        tokens = len(gold) / (len(sentences.edges) - 1)
+        start = {"perceptron": 0.0, "hinge": tokens, "likelihood": tokens * float(np.log(Y))}
+        yield Sweep([*learner.tables.weights()], start[self.loss])
+        while True:
+            loss = learner.epoch(rng)
+            yield Sweep([*(learner.mean() if self.averaged else learner.tables.weights())], loss)
 
     def predict(self, X: Features) -> list[list[str]]:
         """Return the highest-scoring tags of each sentence."""
@@ -296,24 +315,14 @@ def spans_only(tags: Sequence[str]) -> Floats:
     return moves
 
 
-TagLoss = Literal["perceptron", "hinge", "likelihood"]
-TagInit = Literal["svd", "random"]
 BLOCK = 500  # sentences between checks for Ctrl-C
 RANDOM_SCALE = 0.1  # scale of U relative to V in a random start
-
-
-class TagSteps(NamedTuple):
-    """Settings of the training updates of a tagger: loss, learning rate and L2 penalty."""
-
-    loss: TagLoss
-    learning_rate: float
-    l2: float  # lambda
 
 
 class TagLearner:
     """Online learner of tagger weights on encoded sentences, starting from ``parts``."""
 
-    def __init__(self, sentences: CodedSentences, gold: Ints32, parts: TagParts, how: TagSteps) -> None:
+    def __init__(self, sentences: CodedSentences, gold: Ints32, parts: TagParts, how: SequenceTagger) -> None:
         self.sentences, self.gold, self.tables, self.seen = sentences, gold, TagTables.of(parts), 0
         times = np.bincount(sentences.columns, minlength=len(parts.U))
         self._importance = ((len(sentences.edges) - 1) / np.maximum(times, 1)).astype(np.float32)
@@ -333,41 +342,6 @@ class TagLearner:
     def mean(self) -> TagParts:
         """Return the weights averaged over the initial values and the values after each sentence."""
         return self.tables.means(self.seen)
-
-
-def tag_sweeps(
-    sentences: CodedSentences,
-    gold: Ints32,
-    how: TagSteps,
-    *,
-    sizes: tuple[int, int],
-    rank: int | None,
-    init: TagInit,
-    averaged: bool,
-    seed: int | None,
-) -> Iterator[Sweep]:
-    """Yield the weights and the mean sentence loss; without ``rank`` the weights are one unconstrained matrix."""
-    rng = np.random.default_rng(seed)
-    F, Y = sizes
-    parts = TagParts(*(np.zeros(shape, np.float32) for shape in ((F, Y), (0, Y), (Y + 1, Y + 1))))
-    if rank is not None:
-        K = min(rank, Y)
-        if init == "svd":
-            first = TagLearner(sentences, gold, parts, how)
-            first.epoch(rng)
-            parts = first.mean()
-            del first  # it is several times larger
-            parts = of_rank(parts, K)
-        else:
-            U, V = (rng.normal(scale=K**-0.5, size=(rows, K)).astype(np.float32) for rows in (F, Y))
-            parts = TagParts(U * np.float32(RANDOM_SCALE), V, parts.T)
-    learner = TagLearner(sentences, gold, parts, how)
-    tokens = len(gold) / (len(sentences.edges) - 1)
-    start = {"perceptron": 0.0, "hinge": tokens, "likelihood": tokens * float(np.log(Y))}
-    yield Sweep([*learner.tables.weights()], start[how.loss])
-    while True:
-        loss = learner.epoch(rng)
-        yield Sweep([*(learner.mean() if averaged else learner.tables.weights())], loss)
 
 
 def of_rank(parts: TagParts, rank: int) -> TagParts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -20,22 +20,17 @@ from polyadic.core import resources
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Share
 from polyadic.core.progress import tracked
-from polyadic.core.solvers.run import Result, run
+from polyadic.core.solvers.run import Result, Sweep, run
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RankWarning, blurred, hull_automaton, likelier, svd_automaton
 from polyadic.sequences.hankel import Hankel, Statistic, hankel
 from polyadic.sequences.ngrams import NGrams, blocks, next_symbols, string_logs, tuned_ngrams
 from polyadic.sequences.substrings import Substrings, count_substrings
-from polyadic.sequences.symbols import Coded, check_fitted, coded, known_symbols, listed, split
+from polyadic.sequences.symbols import Coded, Strings, check_fitted, coded, known_symbols, listed, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from polyadic.core.annotations import Array
     from polyadic.core.forms import Factors
-    from polyadic.core.solvers.run import Sweep
-
-    Strings = Iterable[Sequence[Hashable]]
 
 MIN_GAIN = 1e-4  # minimum gain of an EM pass in log-likelihood per string; below it EM stops
 BLUR = 0.1  # weight of random transitions before EM; 0.01 to 0.3 gave equal likelihoods, 0 a worse one

@@ -28,21 +28,16 @@ from scipy.sparse import csr_array
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Natural, Positive, Share
-from polyadic.core.solvers.run import run
+from polyadic.core.solvers.run import Result, run
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RARE, hull_automaton, maximized, mixed, svd_automaton
 from polyadic.sequences.hankel import GAP, STEP, Hankel, Statistic, hankel, least_trace_norm, selection, shared_cells
 from polyadic.sequences.kernels.pairs import pair_counts
-from polyadic.sequences.symbols import Coded, check_fitted, coded, known_symbols, listed
+from polyadic.sequences.symbols import Coded, Strings, check_fitted, coded, known_symbols, listed
 from polyadic.sequences.transducers import WeightedTransducer
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
     from polyadic.core.annotations import Array, Ints
-    from polyadic.core.solvers.run import Result
-
-    Strings = Iterable[Sequence[Hashable]]
 
 EDIT_PASSES = 15  # EM passes of the transducer with one state
 COMPLETION_STEPS = 1000  # maximum number of iterations of the completion

@@ -10,7 +10,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,12 +23,10 @@ from polyadic.core.streams import blocks as text_blocks
 from polyadic.core.streams import lines, name_of, open_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from polyadic.core.annotations import AnyArray, Array, Ints, Mask, Path
 
-    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
-
-    Path = str | os.PathLike[str]
-    Sequences = Iterable[Sequence[Hashable]] | Sequence[Hashable]
+Strings = Iterable[Sequence[Hashable]]
+Sequences = Strings | Sequence[Hashable]
 
 
 class Coded(NamedTuple):

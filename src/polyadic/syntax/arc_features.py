@@ -10,14 +10,13 @@ import numpy as np
 
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.syntax.kernels.arc_tensor import FeaturePairs
-from polyadic.syntax.trees import check_heads
+from polyadic.syntax.trees import Tree, check_heads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from polyadic.core.annotations import Floats, Ints32
     from polyadic.embedding import Embedding
-    from polyadic.syntax.trees import Tree
 
 ROOT, EDGE, ANY = "<root>", "<edge>", "*"
 

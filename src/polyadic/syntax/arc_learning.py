@@ -22,25 +22,20 @@ Online passive-aggressive algorithms
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 from polyadic.core.kernels.common import mean_weights
 from polyadic.syntax.arc_features import RELATION_PAIRS, with_children
-from polyadic.syntax.kernels.arc_tensor import ArcParts, MovedFactors, Scratch, score_tensor_arcs, step_tensor_arcs
+from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs, score_tensor_arcs, scratch_of, step_tensor_arcs
 from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
-    from polyadic.syntax.kernels.arc_tensor import FeaturePairs
-
-    Decoder = Callable[[Array], Ints32]
-
+Decoder = Callable[[Array], Ints32]
 Updates = Literal["all", "cyclic"]
-_TURNS = (MovedFactors(True, False, False), MovedFactors(False, True, False), MovedFactors(False, False, True))
+_TURNS = ((True, False, False), (False, True, False), (False, False, True))  # of U, V and W, which one moves
 
 
 class ArcLearner:
@@ -53,7 +48,7 @@ class ArcLearner:
         self.decode, self.updates = decode, updates
         self.clock = self._steps = 0
         self._sums = ArcParts(*map(np.zeros_like, parts))
-        self._scratch = Scratch.of(parts)
+        self._scratch = scratch_of(parts)
 
     def learn(self, table: Ints32, heads: AnyArray, dense: Floats | None = None) -> tuple[Ints32, float]:
         """Update the parameters on one sentence and return the predicted tree and the loss."""
@@ -68,7 +63,7 @@ class ArcLearner:
             return predicted, 0.0
         loss = wrong + self._excess(table, scored.scores, heads, predicted)
         if loss > 0:
-            moves = _TURNS[self._steps % 3] if self.updates == "cyclic" else MovedFactors()
+            moves = _TURNS[self._steps % 3] if self.updates == "cyclic" else (True, True, True)
             self._steps += 1
             how: dict[str, Any] = {"gamma": self.gamma, "C": self.C, "clock": self.clock, "moves": moves}
             how |= {"sums": self._sums, "scratch": self._scratch, "dense": dense}

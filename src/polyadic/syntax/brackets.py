@@ -19,7 +19,7 @@ from polyadic.metrics.brackets import Bracketing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Path = str | os.PathLike[str]
+    from polyadic.core.annotations import Path
 
 TOP = "TOP"  # label of the brackets around a sentence, which are unlabelled in treebank files
 TRACE = "-NONE-"  # tag of traces and other empty elements

@@ -15,7 +15,8 @@ from polyadic.syntax.trees import numbered_sentences
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Path = str | os.PathLike[str]
+    from polyadic.core.annotations import Path
+
     Columns = tuple[tuple[str, ...], ...]
 
 _BLANKS = re.compile(r"[ \t]+")

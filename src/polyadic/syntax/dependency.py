@@ -21,15 +21,12 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.arc_features import check_trees
 from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_tree
-from polyadic.syntax.trees import check_words
+from polyadic.syntax.trees import Tree, check_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from polyadic.core.annotations import Array, Ints, Ints32
-    from polyadic.syntax.trees import Tree
-
-    Coded = tuple[Ints, Ints, Ints32]
 
 ROOT, END, UNKNOWN = 1, 2, 3  # ids of the root, of the end mark, and of words seen once
 
@@ -90,7 +87,7 @@ class ArcFactored(Model):
         (self.words_, self.tags_), self.weights_ = known, weights
         return self
 
-    def _epochs(self, sentences: Sequence[Coded]) -> Iterator[Sweep]:
+    def _epochs(self, sentences: Sequence[tuple[Ints, Ints, Ints32]]) -> Iterator[Sweep]:
         """Yield the averaged weights and the share of wrong heads after each pass over the sentences."""
         rng = np.random.default_rng(self.seed)
         weights, sums = np.zeros(1 << self.bits, np.float32), np.zeros(1 << self.bits)

@@ -9,13 +9,12 @@ import numpy as np
 
 from polyadic.syntax.binarising import PARTIAL, bare
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.kernels.chart import SAME, WORD, ChartRules, chart_rules, k_best
+from polyadic.syntax.kernels.chart import SAME, WORD, Chart, ChartRules, Derivations, chart_rules, k_best
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from polyadic.core.annotations import Array, Ints32
-    from polyadic.syntax.kernels.chart import Chart, Derivations
 
 Production = tuple[str, ...]
 

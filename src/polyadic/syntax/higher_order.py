@@ -35,7 +35,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.kernels.common import mean_weights
 from polyadic.core.model import Natural, Within
 from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD
-from polyadic.syntax.arc_learning import ArcLearner
+from polyadic.syntax.arc_learning import ArcLearner, Decoder
 from polyadic.syntax.kernels import climbing
 from polyadic.syntax.kernels.climbing import GRAND, GRAND_SIBLING, SIBLING, THREE, TreeParts, climb_trees, score_trees
 from polyadic.syntax.low_rank_parser import LowRankParser
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import AnyArray, Array, Floats, Ints32
     from polyadic.core.forms import Factors
-    from polyadic.syntax.arc_learning import Decoder, Updates
-    from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs
+    from polyadic.syntax.kernels.arc_tensor import ArcParts
     from polyadic.syntax.trees import Tree
 
 NOISE, BEAM = 0.3, 1.5  # noise and beam of TreeSearch, in units of the cost of a wrong head
@@ -210,17 +209,9 @@ class TreeLearner(ArcLearner):
     """Online learner of arc scores and higher-order scores, with running sums for parameter averaging."""
 
     def __init__(
-        self,
-        parts: ArcParts,
-        pairs: FeaturePairs,
-        *,
-        tree_parts: TreeParts,
-        C: float,
-        search: TreeSearch,
-        rng: np.random.Generator,
-        updates: Updates = "all",
+        self, *arcs: Any, tree_parts: TreeParts, search: TreeSearch, rng: np.random.Generator, **how: Any
     ) -> None:
-        super().__init__(parts, pairs, gamma=tree_parts.gamma, C=C, decode=search.decode, updates=updates)
+        super().__init__(*arcs, gamma=tree_parts.gamma, decode=search.decode, **how)
         self.tree_parts, self.search, self.rng = tree_parts, search, rng
         self._tree_sums = np.zeros(len(tree_parts.weights))
         self._delta = np.zeros(len(tree_parts.weights), np.float32)

@@ -23,7 +23,7 @@ import numpy as np
 from polyadic.core.model import Count, Model, Natural
 from polyadic.syntax.binarising import binarise, without_loops
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.grammar import Parse
+from polyadic.syntax.grammar import Parse, Production
 from polyadic.syntax.lexicon import signature
 from polyadic.syntax.pcfg import PCFG, ROOT
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from polyadic.core.annotations import Array
-    from polyadic.syntax.grammar import Production
 
 UNSEEN = 0.1  # count given to a word that was never seen with a tag
 

@@ -29,7 +29,7 @@ from polyadic.syntax.binarising import PARTIAL
 from polyadic.syntax.brackets import Phrase
 from polyadic.syntax.grammar import PreparedGrammar, plain_scores
 from polyadic.syntax.kernels.chart import inside, outside, value_of
-from polyadic.syntax.kernels.latent_chart import best_edges, forest_of, in_a_row, latent_sums
+from polyadic.syntax.kernels.latent_chart import Forest, LatentSums, best_edges, forest_of, in_a_row, latent_sums
 from polyadic.syntax.latent_grammar import LatentGrammar, class_of
 from polyadic.syntax.pcfg import ROOT, SCALE, word_weights
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from polyadic.core.annotations import Array, Ints
-    from polyadic.syntax.kernels.latent_chart import Forest, LatentSums
 
 
 class SentenceForest(NamedTuple):

@@ -25,29 +25,24 @@ from polyadic.embedding import Embedding
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.syntax import arc_features
 from polyadic.syntax.arc_features import AROUND, PAIRS, TAG, CodedSentence, TokenCoder, vector_rows
-from polyadic.syntax.arc_learning import ArcLearner, RelationLearner, Updates, best_relations
+from polyadic.syntax.arc_learning import ArcLearner, Decoder, RelationLearner, Updates, best_relations
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_trees, best_spanning_trees
 from polyadic.syntax.low_rank_tensors import unfolded_start
-from polyadic.syntax.trees import untagged
+from polyadic.syntax.trees import Tree, untagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from polyadic.core.annotations import Array, Floats, Ints, Ints32
     from polyadic.core.forms import Factors
-    from polyadic.syntax.arc_learning import Decoder
-    from polyadic.syntax.trees import Tree
+
+    Words = Sequence[str]
+    Column = Sequence[str] | None
 
 Decoding = Literal["projective", "any"]
-RELATION_BITS = 18
-"""Maximum base-2 logarithm of the number of relation weights. One more doubles the largest part of the memory and
-raises LAS only from .8627 to .8631 (English Web Treebank, development part).
-"""
-BUFFER_SIZE = 1 << 22
-"""Number of feature pairs collected before duplicates are removed. One preallocated buffer avoids the memory
-fragmentation of one array per sentence, a tenth of the memory used in learning.
-"""
+RELATION_BITS = 18  # base-2 logarithm of the relation weights, at most; 19 doubles the memory for .0004 more LAS
+BUFFER_SIZE = 1 << 22  # feature pairs in one buffer; an array per sentence fragments a tenth of the memory of learning
 
 
 class UnknownTagsWarning(UserWarning):
@@ -183,13 +178,7 @@ class LowRankParser(Model):
         return measure
 
     def parse(
-        self,
-        forms: Sequence[str],
-        tags: Sequence[str],
-        *,
-        pos: Sequence[str] | None = None,
-        lemmas: Sequence[str] | None = None,
-        features: Sequence[str] | None = None,
+        self, forms: Words, tags: Words, *, pos: Column = None, lemmas: Column = None, features: Column = None
     ) -> DependencyParse:
         """Return the highest-scoring tree of a sentence.
 
@@ -203,13 +192,7 @@ class LowRankParser(Model):
         return self._parsed(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
     def scores(
-        self,
-        forms: Sequence[str],
-        tags: Sequence[str],
-        *,
-        pos: Sequence[str] | None = None,
-        lemmas: Sequence[str] | None = None,
-        features: Sequence[str] | None = None,
+        self, forms: Words, tags: Words, *, pos: Column = None, lemmas: Column = None, features: Column = None
     ) -> Array:
         """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns."""
         return self._scores(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
@@ -290,7 +273,7 @@ class LowRankParser(Model):
         self._coder = TokenCoder(self.features_)
 
 
-def _sentence(forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> Tree:
+def _sentence(forms: Words, tags: Words, **columns: Column) -> Tree:
     """Build an unparsed sentence from the given columns, where missing columns contribute no features."""
     given = [column for column in (forms, tags, *columns.values()) if column is not None]
     if any(isinstance(column, str) for column in given):

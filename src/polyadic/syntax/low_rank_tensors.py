@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import AnyArray, Array
 
-    Vectors = list[Array]
-
 
 class RankOne(NamedTuple):
     """Rank-one tensor found by the power method: norm, unit vectors, number of iterations and convergence flag."""
 
     sigma: float
-    vectors: Vectors
+    vectors: list[Array]
     n_iter: int
     converged: bool
 
@@ -83,7 +81,7 @@ def greedy_power(
     seed: int = 0,
     max_iter: int = 1000,
     tol: float = 1e-6,
-) -> tuple[Array, Vectors]:
+) -> tuple[Array, list[Array]]:
     r"""Compute a CP approximation of a sparse tensor by the greedy power method with deflation.
 
     .. math:: T \approx \sum_{r=1}^R \sigma_r \, u^{(1)}_r \otimes \dots \otimes u^{(N)}_r
@@ -109,7 +107,7 @@ def greedy_power(
     return sigma, factors
 
 
-def _product(columns: AnyArray, values: Array, vectors: Vectors, mode: int) -> Array:
+def _product(columns: AnyArray, values: Array, vectors: list[Array], mode: int) -> Array:
     """Contract a sparse tensor with a vector in every mode except one."""
     parts = values.copy()
     for k, vector in enumerate(vectors):

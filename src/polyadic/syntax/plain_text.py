@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from polyadic.syntax.trees import Tree, numbered_sentences, untagged
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
 
-    Path = str | os.PathLike[str]
+    from polyadic.core.annotations import Path
 
 TITLES = "Mr Mrs Ms Dr Prof Rev Hon St Ft Mt Gen Col Lt Sgt Capt Maj Cmdr Sen Rep Reps Gov Pres Messrs No vs Attn"
 """Abbreviations that never end a sentence."""

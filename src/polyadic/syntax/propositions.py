@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from polyadic.core.errors import InputError
 from polyadic.core.streams import name_of
-from polyadic.syntax.trees import COLUMNS, numbered_sentences, tree_of
+from polyadic.syntax.trees import COLUMNS, Tree, numbered_sentences, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from polyadic.syntax.trees import Path, Tree
+    from polyadic.core.annotations import Path
 
 PREDICATE = "V"  # label of the predicate itself in its column
 NONE = ("_", "")

@@ -19,15 +19,13 @@ from scipy.optimize import linear_sum_assignment
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Within
 from polyadic.syntax.predicates import PredicateFinder
-from polyadic.syntax.propositions import Argument, Proposition
-from polyadic.syntax.role_features import Known, frames_of, role_names
+from polyadic.syntax.propositions import Argument, Proposition, Sentence
+from polyadic.syntax.role_features import Frame, Known, frames_of, role_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from polyadic.core.annotations import Array, Ints, Mask
-    from polyadic.syntax.propositions import Sentence
-    from polyadic.syntax.role_features import Frame
     from polyadic.syntax.trees import Tree
 
 Bits = Annotated[int, Within(4, 30)]

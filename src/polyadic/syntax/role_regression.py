@@ -13,13 +13,12 @@ from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
-from polyadic.syntax.role_features import framed, known_features
+from polyadic.syntax.role_features import Frame, Known, framed, known_features
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels
 
 if TYPE_CHECKING:
     from polyadic.core.annotations import Array
     from polyadic.syntax.propositions import Sentence
-    from polyadic.syntax.role_features import Frame, Known
 
 UNSEEN_LOGIT = -50.0  # logit of a role that no candidate word has in training; finite, so that sums are defined
 

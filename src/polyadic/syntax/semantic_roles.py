@@ -32,7 +32,7 @@ from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.kernels.role_cells import score_cells
 from polyadic.syntax.low_rank_tensors import greedy_power
-from polyadic.syntax.role_features import TRIPLES, framed, known_features
+from polyadic.syntax.role_features import TRIPLES, Frame, Known, framed, known_features
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels, best_roles, played_once
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import AnyArray, Array, Floats, Ints
     from polyadic.syntax.propositions import Sentence
-    from polyadic.syntax.role_features import Frame, Known
 
     Decoder = Callable[[Array, Array], Ints]
 

@@ -32,14 +32,13 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Callback, Count, Model, Natural, Positive
 from polyadic.core.solvers.run import run
 from polyadic.sequences.hankel import GAP, STEP, least_trace_norm
-from polyadic.sequences.symbols import check_fitted, coded, known_symbols, listed
+from polyadic.sequences.symbols import Strings, check_fitted, coded, known_symbols, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from polyadic.core.annotations import Array
 
-    Strings = Iterable[Sequence[Hashable]]
     Tree = tuple[tuple[int, int, int], ...]
 
 TREES = 1e6  # maximum number of entries and weights of trees that are completed

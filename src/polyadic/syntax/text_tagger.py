@@ -10,10 +10,10 @@ import functools
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, replace
 from itertools import accumulate, chain, islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Model, Seed
@@ -21,12 +21,7 @@ from polyadic.core.solvers.run import Result
 from polyadic.sequences.sequence_tagger import SequenceTagger, coded, learned_features
 from polyadic.syntax.plain_text import plain_trees
 from polyadic.syntax.tag_features import tag_features
-from polyadic.syntax.trees import untagged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from polyadic.syntax.trees import Tree
+from polyadic.syntax.trees import Tree, untagged
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "upos": {"loss": "likelihood"},

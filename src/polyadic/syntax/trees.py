@@ -23,9 +23,7 @@ from polyadic.core.streams import blocks, lines, name_of, open_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polyadic.core.annotations import Ints32
-
-    Path = str | os.PathLike[str]
+    from polyadic.core.annotations import Ints32, Path
 
 Invalid = Literal["raise", "skip"]
 COLUMNS = 10

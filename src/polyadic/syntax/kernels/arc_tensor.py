@@ -37,9 +37,9 @@ def _bin(h, m):
 
 
 @njit(cache=True, nogil=True)
-def _pair_cells(table, pairs, h, m, mask, cells):
-    """Write the hashed indices of the feature pairs of an arc and return their count."""
-    away, count = np.uint64(_bin(h, m)), 0
+def pair_cells(table, pairs, h, m, away, mask, cells):
+    """Write two hashed indices of each feature pair of an arc, one of them with ``away``, and return their count."""
+    count = 0
     for k in range(len(pairs)):
         a, b = table[h, pairs[k, 0]], table[m, pairs[k, 1]]
         if a >= 0 and b >= 0:
@@ -59,7 +59,7 @@ def _between_cell(h_tag, tag, m_tag, right, mask):
 @njit(cache=True, nogil=True)
 def _arc_cells(table, pairs, tag, h, m, mask, cells):
     """Write the hashed indices of all features of an arc and return their count."""
-    count = _pair_cells(table, pairs, h, m, mask, cells)
+    count = pair_cells(table, pairs, h, m, np.uint64(_bin(h, m)), mask, cells)
     left, right = min(h, m), max(h, m)
     a, b, side = table[h, tag], table[m, tag], np.uint64(1 if h < m else 0)
     if a >= 0 and b >= 0:
@@ -115,7 +115,7 @@ def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
             for m in range(1, size):
                 if h != m:
                     total = 0.0
-                    for k in range(_pair_cells(table, pairs, h, m, mask, cells)):
+                    for k in range(pair_cells(table, pairs, h, m, np.uint64(_bin(h, m)), mask, cells)):
                         total += theta[cells[k]]
                     scores[h, m] = gamma * total
         for left in range(size):
@@ -237,20 +237,16 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
     if gamma > 0:
         cell_count, squares = _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values)
         norm += gamma**2 * squares
-    u_count, v_count = 0, 0
     room = table.size + dense.shape[1] if gamma < 1 else 0
-    u_features, v_features = np.empty(room, np.int64), np.empty(room, np.int64)
-    u_rows, v_rows = np.empty((room, rank), np.float32), np.empty((room, rank), np.float32)
+    counts, features, rows = np.zeros(2, np.int64), np.empty((2, room), np.int64), np.empty((2, room, rank), np.float32)
     dW = np.zeros((DISTANCES, rank), np.float32)
     if gamma < 1:
-        dP, dQ = np.zeros((size, rank), np.float32), np.zeros((size, rank), np.float32)
-        _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW)
-        if moves[0]:
-            u_count, squares = _gradient_of_factor(table, dense, dP, place, u_features, u_rows)
-            norm += (1 - gamma) ** 2 * squares
-        if moves[1]:
-            v_count, squares = _gradient_of_factor(table, dense, dQ, place, v_features, v_rows)
-            norm += (1 - gamma) ** 2 * squares
+        dPQ = np.zeros((2, size, rank), np.float32)
+        _factor_difference(heads, predicted, P, Q, W, dPQ[0], dPQ[1], dW)
+        for k in range(2):
+            if moves[k]:
+                counts[k], squares = _gradient_of_factor(table, dense, dPQ[k], place, features[k], rows[k])
+                norm += (1 - gamma) ** 2 * squares
         if moves[2]:
             norm += (1 - gamma) ** 2 * (dW * dW).sum()
     if norm <= 0 or loss <= 0:
@@ -260,8 +256,8 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
         theta[cells[k]] += alpha * gamma * values[k]
         sums[0][cells[k]] += alpha * gamma * clock * values[k]
     step = alpha * (1 - gamma)
-    _move_rows(u_features, u_rows, u_count, step, clock, U, sums[1])
-    _move_rows(v_features, v_rows, v_count, step, clock, V, sums[2])
+    _move_rows(features[0], rows[0], counts[0], step, clock, U, sums[1])
+    _move_rows(features[1], rows[1], counts[1], step, clock, V, sums[2])
     if gamma < 1 and moves[2]:
         _move_rows(np.arange(DISTANCES), dW, DISTANCES, step, clock, W, sums[3])
     return alpha
@@ -309,29 +305,6 @@ class ArcScores(NamedTuple):
     Q: Floats
 
 
-class Scratch(NamedTuple):
-    """Reusable workspace of a learning step, restored to its initial values after each step."""
-
-    delta: Floats
-    place: Ints
-
-    @classmethod
-    def of(cls, parts: ArcParts) -> Scratch:
-        """Allocate the workspace for the given parameters."""
-        return cls(np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1))
-
-
-class MovedFactors(NamedTuple):
-    """Flags that select the factor matrices updated by a learning step, besides the sparse weights."""
-
-    U: bool = True
-    V: bool = True
-    W: bool = True
-
-
-ALL = MovedFactors()
-
-
 class FeaturePairs(NamedTuple):
     """Columns of the head and dependent features that form pairs, and the column of the part-of-speech tag."""
 
@@ -363,6 +336,11 @@ def score_tensor_arcs(
     return ArcScores(scores, P, Q)
 
 
+def scratch_of(parts: ArcParts) -> tuple[Floats, Ints]:
+    """Allocate the workspace of learning steps, each of which restores it to its initial values."""
+    return np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1)
+
+
 def step_tensor_arcs(
     table: Ints32,
     parts: ArcParts,
@@ -376,8 +354,8 @@ def step_tensor_arcs(
     C: float,
     clock: int,
     sums: ArcParts,
-    scratch: Scratch,
-    moves: MovedFactors = ALL,
+    scratch: tuple[Floats, Ints],
+    moves: tuple[bool, bool, bool] = (True, True, True),
     more: float = 0.0,
     dense: Floats | None = None,
 ) -> float:
@@ -386,24 +364,24 @@ def step_tensor_arcs(
     .. math:: \alpha = \min\Big(C, \frac{\text{loss}}{\gamma^2 \|\Delta\phi\|^2
               + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
 
-    The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for factors that are
-    not updated. ``scored`` are the scores with these parameters, ``clock`` is the factor of the update in the running
-    sums, and ``more`` the squared norm of features that the same step updates elsewhere.
+    The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for a factor that does
+    not move (``moves``). ``scored`` are the scores with these parameters, ``clock`` is the factor of the update in the
+    running sums, and ``more`` the squared norm of features that the same step updates elsewhere.
     """
     values = _check(table, parts, pairs, dense)
     for tree in (heads, predicted):
-        _check_heads(table, tree)
+        check_heads(table, tree)
     if any(part.shape != total.shape for part, total in zip(parts, sums, strict=True)):
         raise ValueError("sums must have the same shapes as the weights")
     trees = (frozen(heads, np.int64), frozen(predicted, np.int64))
     how = (float(gamma), float(C), float(clock), float(more))
-    what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, tuple(map(bool, moves)))
-    return float(_tensor_arc_step(*what, tuple(parts), tuple(sums), (scored.P, scored.Q), tuple(scratch)))
+    what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, moves)
+    return float(_tensor_arc_step(*what, tuple(parts), tuple(sums), (scored.P, scored.Q), scratch))
 
 
 def tensor_cells(table: Ints32, theta: Floats, pairs: FeaturePairs, *, heads: AnyArray) -> tuple[Ints, Array]:
     """Return the feature pairs of the arcs of a tree as cells (head, dependent, distance or 0), and their weights."""
-    _check_heads(table, heads)
+    check_heads(table, heads)
     room = 2 * len(heads) * len(pairs.columns)
     cells, values = np.empty((room, 3), np.int64), np.empty(room)
     count = _arc_pairs(table, pairs.columns, theta, frozen(heads, np.int64), cells, values)
@@ -420,8 +398,9 @@ def hashed_cells(triples: Ints, *, bits: int) -> Ints:
     return cells
 
 
-def _check_heads(table: AnyArray, heads: AnyArray) -> None:
-    if len(heads) != len(table) - 1 or not 0 <= heads.min() <= heads.max() < len(table):
+def check_heads(table: AnyArray, heads: AnyArray) -> None:
+    """Raise ValueError unless each word of a table has a head."""
+    if len(heads) != len(table) - 1 or not len(heads) or not 0 <= heads.min() <= heads.max() < len(table):
         raise ValueError(f"each word must have a head from 0 to {len(table) - 1}; got {heads}")
 
 

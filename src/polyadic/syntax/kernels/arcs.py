@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from polyadic.core.kernels.common import frozen
+from polyadic.syntax.kernels.arc_tensor import check_heads, pair_cells
 
 if TYPE_CHECKING:
     from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
@@ -79,8 +80,7 @@ def step_arc_labels(
 
 
 def _check_table(table: AnyArray, heads: AnyArray, weights: AnyArray, pairs: AnyArray) -> None:
-    if len(heads) != len(table) - 1 or not len(heads) or not 0 <= heads.min() <= heads.max() < len(table):
-        raise ValueError(f"each word must have a head from 0 to {len(table) - 1}; got {heads}")
+    check_heads(table, heads)
     if weights.ndim != 2 or len(weights) < 8 or len(weights) & (len(weights) - 1):
         raise ValueError(f"the number of rows of weights must be a power of two, at least 8; got shape {weights.shape}")
     if not 0 <= pairs.min() <= pairs.max() < table.shape[1]:
@@ -162,18 +162,7 @@ def _arc_step(words, tags, heads, step, time, weights, sums):
 def _rows(table, pairs, h, m, mask, rows):
     """Write the two weight rows of each pair of an arc (one knows side and adjacency) and return their count."""
     side = (1 if h < m else 2) + (2 if abs(h - m) == 1 else 0)
-    count = 0
-    for k in range(len(pairs)):
-        a, b = table[h, pairs[k, 0]], table[m, pairs[k, 1]]
-        if a >= 0 and b >= 0:
-            key = (np.uint64(a) << np.uint64(32)) ^ np.uint64(b)
-            key = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-            key = (key ^ (key >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
-            row = (key ^ (key >> np.uint64(32))) & mask
-            rows[count] = row
-            rows[count + 1] = row ^ np.uint64(side)
-            count += 2
-    return count
+    return pair_cells(table, pairs, h, m, np.uint64(side), mask, rows)
 
 
 @njit(cache=True, nogil=True)

@@ -188,6 +188,14 @@ def _projective_trees(tables, single_root, heads, values):
 
 
 @njit(cache=True, nogil=True)
+def _parts(kind, m):
+    """Return the kinds of both parts of a span that is divided at ``m``, and the first word of the second part."""
+    if kind == ARC:
+        return RIGHT, LEFT, m + 1
+    return (ARC, RIGHT, m) if kind == RIGHT else (LEFT, ARC, m)
+
+
+@njit(cache=True, nogil=True)
 def _add(pool, ranks, count, split, a, b, value):
     """Append a candidate to the pool and return the new size of the pool."""
     pool[count] = value
@@ -216,12 +224,8 @@ def _merge(kind, i, j, low, high, k, scores, values, counts, back, pool, ranks):
             pool[best] = -np.inf
             first, last = ranks[best, 0], ranks[best, 0] + 1
         for m in range(first, last):
-            if kind == ARC:
-                left, right, n, arc = RIGHT, LEFT, m + 1, 0.0
-            elif kind == RIGHT:
-                left, right, n, arc = ARC, RIGHT, m, scores[i, m]
-            else:
-                left, right, n, arc = LEFT, ARC, m, scores[j, m]
+            left, right, n = _parts(kind, m)
+            arc = 0.0 if kind == ARC else scores[i if kind == RIGHT else j, m]
             lefts, rights = counts[left, i, m], counts[right, n, j]
             if phase == 0:
                 if lefts and rights and arc > -np.inf:
@@ -274,17 +278,11 @@ def _eisner_kbest(scores, k, single_root):
             if i == j:
                 continue
             m, a, b = back[kind, i, j, rank]
-            if kind == ARC:
-                depth = _push(stack, depth, RIGHT, i, m, a)
-                depth = _push(stack, depth, LEFT, m + 1, j, b)
-            elif kind == RIGHT:
-                heads[tree, m - 1] = i
-                depth = _push(stack, depth, ARC, i, m, a)
-                depth = _push(stack, depth, RIGHT, m, j, b)
-            else:
-                heads[tree, m - 1] = j
-                depth = _push(stack, depth, LEFT, i, m, a)
-                depth = _push(stack, depth, ARC, m, j, b)
+            if kind != ARC:
+                heads[tree, m - 1] = i if kind == RIGHT else j
+            left, right, n = _parts(kind, m)
+            depth = _push(stack, depth, left, i, m, a)
+            depth = _push(stack, depth, right, n, j, b)
     return heads, values[RIGHT, 0, size - 1, :trees].copy()
 
 

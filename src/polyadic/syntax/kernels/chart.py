@@ -436,10 +436,12 @@ def _edges(symbol, i, j, layer, binary, unary, block, first, base, values):
     """Return the rule, split point and score of each derivation of a chart item from its highest-scoring children."""
     p_start, p_rule, left, right, weight = binary
     u_start, u_rule, child, u_weight = unary
-    rules, splits, scores = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64)
+    starts = p_start if layer == 0 else u_start
+    most = (starts[symbol + 1] - starts[symbol]) * (j - i - 1 if layer == 0 else 1)
+    rules, splits, scores = np.empty(most + 1, np.int32), np.empty(most + 1, np.int32), np.empty(most + 1)
     count = 0
+    own = _slot(base, block, first, 0, i, j, symbol)
     if layer == 1:
-        own = _slot(base, block, first, 0, i, j, symbol)
         if own >= 0 and values[own] > -np.inf:
             rules[0], splits[0], scores[0] = SAME, j, values[own]
             count = 1
@@ -447,27 +449,23 @@ def _edges(symbol, i, j, layer, binary, unary, block, first, base, values):
             u = u_rule[at]
             below = _slot(base, block, first, 0, i, j, child[u])
             if below >= 0 and values[below] > -np.inf:
-                if count == len(rules):
-                    rules, splits, scores = _larger(rules), _larger(splits), _larger(scores)
                 rules[count], splits[count], scores[count] = len(left) + u, j, values[below] + u_weight[u]
                 count += 1
-        return rules[:count], splits[:count], scores[:count]
-    if j == i + 1:
-        rules[0], splits[0], scores[0] = WORD, j, values[_slot(base, block, first, 0, i, j, symbol)]
-        return rules[:1], splits[:1], scores[:1]
-    for k in range(i + 1, j):
-        for at in range(p_start[symbol], p_start[symbol + 1]):
-            r = p_rule[at]
-            left_slot = _slot(base, block, first, 1, i, k, left[r])
-            if left_slot < 0 or values[left_slot] == -np.inf:
-                continue
-            right_slot = _slot(base, block, first, 1, k, j, right[r])
-            if right_slot < 0 or values[right_slot] == -np.inf:
-                continue
-            if count == len(rules):
-                rules, splits, scores = _larger(rules), _larger(splits), _larger(scores)
-            rules[count], splits[count], scores[count] = r, k, values[left_slot] + values[right_slot] + weight[r]
-            count += 1
+    elif j == i + 1:
+        rules[0], splits[0], scores[0] = WORD, j, values[own]
+        count = 1
+    else:
+        for k in range(i + 1, j):
+            for at in range(p_start[symbol], p_start[symbol + 1]):
+                r = p_rule[at]
+                one = _slot(base, block, first, 1, i, k, left[r])
+                if one < 0 or values[one] == -np.inf:
+                    continue
+                other = _slot(base, block, first, 1, k, j, right[r])
+                if other < 0 or values[other] == -np.inf:
+                    continue
+                rules[count], splits[count], scores[count] = r, k, values[one] + values[other] + weight[r]
+                count += 1
     return rules[:count], splits[:count], scores[:count]
 
 
@@ -486,22 +484,6 @@ def _children(item, candidate, binary, unary, ends):
         ends[0, SYMBOL], ends[1, SYMBOL] = left[rule], right[rule]
         ends[0, RIGHT_EDGE] = ends[1, LEFT_EDGE] = candidate[SPLIT]
         ends[0, LAYER] = ends[1, LAYER] = 1
-
-
-@njit(cache=True, nogil=True)
-def _own(ends, side, item_of, block, first, base):
-    """Return the item index of a child, or -1 if the child has no item yet, or -2 if there is no child."""
-    symbol, i, j, layer = ends[side]
-    return item_of[_slot(base, block, first, layer, i, j, symbol)] if symbol >= 0 else -2
-
-
-@njit(cache=True, nogil=True)
-def _value(rule, binary, unary, left_value, right_value):
-    """Compute the value of a derivation from its rule and the values of its child derivations."""
-    if rule == SAME:
-        return left_value
-    count = len(binary[2])
-    return left_value + unary[3][rule - count] if rule >= count else left_value + right_value + binary[4][rule]
 
 
 @njit(cache=True, nogil=True)
@@ -526,9 +508,12 @@ def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, su
     pool[used, LEFT_RANK + side] += 1
     pool[used, NEXT] = item[FIRST]
     item[FIRST] = used
-    left_value = sums[lists[own[0], pool[used, LEFT_RANK]]]
-    right_value = sums[lists[own[1], pool[used, RIGHT_RANK]]] if own[1] >= 0 else 0.0
-    scores[used] = _value(last[RULE], binary, unary, left_value, right_value)
+    rule, count = last[RULE], len(binary[2])
+    scores[used] = sums[lists[own[0], pool[used, LEFT_RANK]]]
+    if rule >= count:
+        scores[used] += unary[3][rule - count]
+    elif rule != SAME:
+        scores[used] = scores[used] + sums[lists[own[1], pool[used, RIGHT_RANK]]] + binary[4][rule]
     return used + 1
 
 
@@ -585,7 +570,8 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
             continue
         _children(item, pool[best], binary, unary, ends)
         for side in range(2):
-            own[side] = _own(ends, side, item_of, block, first, base)
+            part, start, end, floor = ends[side]  # without an item yet: -1; no part: -2
+            own[side] = item_of[_slot(base, block, first, floor, start, end, part)] if part >= 0 else -2
             needed = own[side] >= -1 and not (pending and side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0)
             need = pool[best, LEFT_RANK + side] + (1 if pending else 0)
             if needed and (own[side] < 0 or (items[own[side], COUNT] <= need and not items[own[side], DONE])):
