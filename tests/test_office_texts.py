@@ -236,6 +236,31 @@ def test_notes_that_are_links(suffix, tmp_path, caplog):
     assert next(read(path, include=["notes"])).splitlines() == ["In 1980 and 2", "See.", "Part"]
 
 
+@pytest.mark.parametrize("suffix", ["docx", "odt"])
+def test_headings_and_interviews_of_word_processors(suffix, tmp_path, caplog):
+    """Paragraphs with the style of a heading begin documents; speaker labels of an interview are left out."""
+    talk = [f"{who}: Answer number {k}." for k in range(3) for who in ("INTERVIEWER", "P1")]
+    for name, rows in (("a", [(1, "One"), (0, "first"), (2, "Two"), (0, "second")]), ("b", [(0, row) for row in talk])):
+        with zipfile.ZipFile(tmp_path / f"{name}.{suffix}", "w") as parts:
+            if suffix == "docx":
+                mark = "<w:pPr><w:pStyle w:val='berschrift{}'/></w:pPr>"
+                body = "".join(f"<w:p>{mark.format(level) * bool(level)}{run(row)}</w:p>" for level, row in rows)
+                style = "<w:style w:styleId='berschrift{0}'><w:name w:val='heading {0}'/></w:style>"
+                parts.writestr("_rels/.rels", RELS)
+                parts.writestr("word/main.xml", f"<w:document {W}><w:body>{body}</w:body></w:document>")
+                parts.writestr("word/styles.xml", f"<w:styles {W}>{style.format(1)}{style.format(2)}</w:styles>")
+            else:
+                head = "<text:h text:outline-level='{}'>{}</text:h>"
+                body = "".join(head.format(*row) if row[0] else f"<text:p>{row[1]}</text:p>" for row in rows)
+                parts.writestr("content.xml", f"<text:text xmlns:text='text'>{body}</text:text>")
+    found = [(d.fields["heading"], d.text) for d in documents(tmp_path / f"a.{suffix}", documents="heading")]
+    assert found == [("One", "One\nfirst\n"), ("One / Two", "Two\nsecond\n")]
+    turns = [(d.fields["speaker"], d.text.strip()) for d in documents(tmp_path / f"b.{suffix}", documents="speaker")]
+    assert [f"{who}: {said}" for who, said in turns] == talk
+    assert f"use format='{suffix}'" in noted(caplog, tmp_path / f"b.{suffix}")
+    assert next(read(tmp_path / f"b.{suffix}", format=suffix)).splitlines() == talk
+
+
 def test_word_documents_as_python_docx_writes_them(tmp_path):
     """Paragraphs and cells of a document written by another library come back in order."""
     document = pytest.importorskip("docx").Document()

@@ -27,7 +27,7 @@ RECOGNISED = {
     "transcript": "a transcript, because paragraphs begin with labels of speakers",
     "chat": "a chat, because lines begin with times and names",
 }
-"""Formats of plain text that are recognised by its content."""
+"""Kinds of plain text and of documents of word processors that are recognised by their content."""
 ERRORS = ("skip", "strict", "replace", "ignore")
 LEFT_OUT = {
     "notes": "note",
@@ -219,9 +219,11 @@ class File(NamedTuple):
 
 def note_left_out(left_out: Mapping[str, int]) -> None:
     """Note which files were recognised as transcripts or the like, and how much structure was left out, by kind."""
-    for kind, why in RECOGNISED.items():
-        if files := left_out.get(kind):
-            note(f"{counted(files, 'file')} read as {why}; to read the whole text, use format='text'", "format")
+    for key, number in left_out.items():
+        kind, _, form = key.partition(" ")
+        if kind in RECOGNISED and number:
+            how = f"to read the whole text, use format='{form or 'text'}'"
+            note(f"{counted(number, 'file')} read as {RECOGNISED[kind]}; {how}", "format")
     kinds = [kind for kind in LEFT_OUT if left_out.get(kind)]
     if kinds:
         parts = ", ".join(counted(left_out[kind], LEFT_OUT[kind]) for kind in kinds)

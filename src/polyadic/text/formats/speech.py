@@ -20,6 +20,7 @@ from polyadic.text.formats.plain import is_wrapped, text_pieces, unwrapped, with
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from polyadic.text.formats.plain import Part
     from polyadic.text.pieces import File, Piece
 
 MIN_TURNS = 4  # number of turns from which a file is recognised
@@ -111,11 +112,28 @@ def read_turns(file: File, *, events: bool) -> Iterator[Piece]:
     """
     text = "".join(file.texts())
     wrapped = (events and is_wrapped(text)) if file.reading.wrapped is None else file.reading.wrapped
+    yield from _turns(file, text, events=events, wrapped=wrapped)
+
+
+def document_pieces(file: File, parts: list[Part], form: str, fields: Mapping[str, str]) -> Iterator[Piece]:
+    """Yield the text of a document, or the turns if the document is recognised as a transcript or a chat."""
+    text = "".join(part for part in parts if isinstance(part, str))
+    if file.reading.format == "auto" and (kind := kind_of(text)):
+        file.left_out[f"{kind} {form}"] += 1
+        yield from _turns(file, text, events=kind == "transcript", wrapped=False, known=fields)
+    else:
+        yield from text_pieces(parts, wrapped=False, fields=fields)
+
+
+def _turns(
+    file: File, text: str, *, events: bool, wrapped: bool, known: Mapping[str, str] | None = None
+) -> Iterator[Piece]:
+    """Yield the turns of a transcript or the messages of a chat."""
     matches = [*(_TURN if events else _MESSAGE).finditer(text)]
-    known = Counter(map(_speaker, matches))
+    names = Counter(map(_speaker, matches))
     if events:  # "He said this: ..." is not a label
         matches = [
-            m for m in matches if known[n := _speaker(m)] > 1 or _GENERIC.fullmatch(n) or n.isupper() or _time(m)
+            m for m in matches if names[n := _speaker(m)] > 1 or _GENERIC.fullmatch(n) or n.isupper() or _time(m)
         ]
 
     def parts() -> Iterator[str | Mapping[str, str]]:
@@ -134,7 +152,7 @@ def read_turns(file: File, *, events: bool) -> Iterator[Piece]:
             row = f"{stamp}{label}{event}{said}"
             yield row if row.endswith("\n") or not row else f"{row}\n"
 
-    yield from text_pieces(parts(), wrapped=False)
+    yield from text_pieces(parts(), wrapped=False, fields=known)
 
 
 def _spoken(file: File, text: str, *, wrapped: bool, events: bool) -> tuple[str, str]:

@@ -15,12 +15,14 @@ from xml.etree import ElementTree as ET
 
 from polyadic.core.errors import InputError, needing
 from polyadic.text.formats.markup import MARK, NOTE
-from polyadic.text.formats.plain import text_pieces, whole_characters
+from polyadic.text.formats.plain import whole_characters
+from polyadic.text.formats.speech import document_pieces
 from polyadic.text.formats.tei import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from polyadic.text.formats.plain import Part
     from polyadic.text.pieces import File, Piece
 
     Instead = Callable[[str, ET.Element], Iterable[ET.Element] | None]
@@ -52,16 +54,26 @@ def read_docx(file: File) -> Iterator[Piece]:
         }
         return () if any(found and file.leaves_out(kind) for kind, found in kinds.items()) else None
 
-    def rows(parts: zipfile.ZipFile) -> Iterator[str]:
+    def rows(parts: zipfile.ZipFile) -> Iterator[tuple[int, str]]:
         apart = [name for name in parts.namelist() if re.fullmatch(r"word/(footnotes|endnotes|comments)\.xml", name)]
         every = [e for name in apart for e in _xml(parts, name) if _attribute(e, "type") in ("", "normal")]
         notes.update((f"{name_of(e)} {_attribute(e, 'id')}", e) for e in every)
         links = _xml(parts, "_rels/.rels")
         main = next(each.attrib["Target"] for each in links if each.get("Type", "").endswith("/officeDocument"))
-        yield from _rows(_xml(parts, main.lstrip("/")), instead, within=("t", "delText"))
+        levels = {}  # of headings, by the names of their styles
+        for style in _xml(parts, "word/styles.xml") if "word/styles.xml" in parts.namelist() else ():
+            names = [_attribute(each, "val") for each in style if name_of(each) == "name"]
+            if level := re.fullmatch("heading ([1-9])", "".join(names), re.IGNORECASE):
+                levels[_attribute(style, "styleId")] = int(level[1])
+
+        def level_of(paragraph: ET.Element) -> int:
+            marks = _properties(paragraph)
+            return levels.get(marks.get("pStyle", ""), int(marks.get("outlineLvl", "-1")) + 1) % 10
+
+        yield from _rows(_xml(parts, main.lstrip("/")), instead, within=("t", "delText"), level_of=level_of)
         for name in (name for name in parts.namelist() if re.fullmatch(r"word/(header|footer)\d*\.xml", name)):
             found = _rows(_xml(parts, name), instead, within=("t",))
-            if any(found) and not file.leaves_out("headers"):
+            if found and not file.leaves_out("headers"):
                 yield from found
 
     return _read(file, rows, "docProps/core.xml", "a Word document")
@@ -88,8 +100,11 @@ def read_odt(file: File) -> Iterator[Piece]:
             return ()
         return () if name in left_out and file.leaves_out(left_out[name]) else None
 
-    def rows(parts: zipfile.ZipFile) -> Iterator[str]:
-        yield from _rows(_xml(parts, "content.xml"), instead)
+    def level_of(paragraph: ET.Element) -> int:
+        return int(_attribute(paragraph, "outline-level") or "1") if name_of(paragraph) == "h" else 0
+
+    def rows(parts: zipfile.ZipFile) -> Iterator[tuple[int, str]]:
+        yield from _rows(_xml(parts, "content.xml"), instead, level_of=level_of)
         styles = _xml(parts, "styles.xml").iter() if "styles.xml" in parts.namelist() else ()
         for page in (each for each in styles if name_of(each) == "master-page"):
             if "".join(page.itertext()).strip() and not file.leaves_out("headers"):
@@ -111,13 +126,26 @@ def _is_linked_note(file: File, places: set[str], element: ET.Element) -> bool:
     return any(_attribute(each, "name") in places for each in marks)
 
 
-def _read(file: File, rows: Callable[[zipfile.ZipFile], Iterator[str]], metadata: str, what: str) -> Iterator[Piece]:
+def _read(
+    file: File, rows: Callable[[zipfile.ZipFile], Iterator[tuple[int, str]]], metadata: str, what: str
+) -> Iterator[Piece]:
     """Read the paragraphs of a document in a zip file, and its metadata."""
     with file.read_as(what), zipfile.ZipFile(file.archive()) as parts:
-        texts = [f"{row}\n" for row in rows(parts)]
+        texts = [*_marked(rows(parts))]
         found = _xml(parts, metadata).iter() if metadata in parts.namelist() else ()
         known = [(FIELDS[name_of(each)], (each.text or "").strip()) for each in found if name_of(each) in FIELDS]
-    yield from text_pieces(texts, wrapped=False, fields={name: text for name, text in known if text})
+    form = "docx" if metadata.startswith("docProps") else "odt"
+    yield from document_pieces(file, texts, form, {name: text for name, text in known if text})
+
+
+def _marked(rows: Iterable[tuple[int, str]]) -> Iterator[Part]:
+    """Yield the text of paragraphs, and before each heading the headings of the part of the document that it begins."""
+    above: list[tuple[int, str]] = []
+    for level, text in rows:
+        if level:
+            above = [*(each for each in above if each[0] < level), (level, text)]
+            yield {"heading": " / ".join(title for _, title in above)}
+        yield f"{text}\n"
 
 
 def _xml(parts: zipfile.ZipFile, name: str) -> ET.Element:
@@ -134,12 +162,19 @@ def _character(element: ET.Element) -> str:
     return "" if 0xE000 <= code < 0xF900 else chr(code)
 
 
-def _rows(root: ET.Element, instead: Instead, within: tuple[str, ...] = ()) -> list[str]:
+def _rows(
+    root: ET.Element,
+    instead: Instead,
+    within: tuple[str, ...] = (),
+    level_of: Callable[[ET.Element], int] = lambda _: 0,
+) -> list[tuple[int, str]]:
     """Return the paragraphs of a document; those inside another, such as text boxes and notes, follow it.
 
-    Text is read only in elements that are called ``within``, or everywhere in paragraphs.
+    Text is read only in elements that are called ``within``, or everywhere in paragraphs. Each paragraph has the level
+    of a heading, which is 0 for text.
     """
     rows: list[list[str]] = []
+    levels: list[int] = []  # of headings, or 0
     joined = False  # whether the end of the last paragraph was deleted
 
     def walk(element: ET.Element, row: list[str] | None) -> None:
@@ -151,6 +186,7 @@ def _rows(root: ET.Element, instead: Instead, within: tuple[str, ...] = ()) -> l
             if name in ("p", "h"):
                 if not joined or not rows:
                     rows.append([])
+                    levels.append(level_of(child))
                 inside, joined = rows[-1], "del" in _properties(child)
             if row is not None and (name in MARKS or name in ("s", "sym")):
                 row.append(MARKS.get(name) or _character(child))
@@ -162,7 +198,8 @@ def _rows(root: ET.Element, instead: Instead, within: tuple[str, ...] = ()) -> l
             into.append("" if within else child.tail or "")
 
     walk(root, None)
-    return [text for row in rows if (text := " ".join("".join(row).replace("\u00ad", "").split()))]
+    texts = (" ".join("".join(row).replace("\u00ad", "").split()) for row in rows)
+    return [(level, text) for level, text in zip(levels, texts, strict=True) if text]
 
 
 _RTF_GROUP = re.compile(
@@ -196,4 +233,4 @@ def read_rtf(file: File) -> Iterator[Piece]:
     found = {name: re.search(rf"\{{\\{name} ([^{{}}]*)\}}", source) for name in ("title", "author")}
     fields = {name: rtf_to_text(f"{{\\rtf1 {match[1]}}}", errors="replace") for name, match in found.items() if match}
     rows = (" ".join(row.split()) for row in text.replace("\u00ad", "").split("\n"))
-    yield from text_pieces((f"{row}\n" for row in rows if row), wrapped=False, fields=fields)
+    yield from document_pieces(file, [f"{row}\n" for row in rows if row], "rtf", fields)
