@@ -118,7 +118,7 @@ def read_turns(file: File, *, events: bool) -> Iterator[Piece]:
 def document_pieces(file: File, parts: list[Part], form: str, fields: Mapping[str, str]) -> Iterator[Piece]:
     """Yield the text of a document, or the turns if the document is recognised as a transcript or a chat."""
     text = "".join(part for part in parts if isinstance(part, str))
-    if file.reading.format == "auto" and (kind := kind_of(text)):
+    if file.reading.format == "auto" and (kind := kind_of(text.replace("\n", "\n\n"))):  # a line is a paragraph
         file.left_out[f"{kind} {form}"] += 1
         yield from _turns(file, text, events=kind == "transcript", wrapped=False, known=fields)
     else:

@@ -32,6 +32,7 @@ MARKS = {"tab": "\t", "br": " ", "cr": " ", "ptab": " ", "noBreakHyphen": "-", "
 """Text of empty elements."""
 FIELDS = {"title": "title", "creator": "author", "created": "date", "creation-date": "date"}
 """Metadata by the name of their elements."""
+METADATA = {"docx": "docProps/core.xml", "odt": "meta.xml"}  # file of the metadata
 
 
 def read_docx(file: File) -> Iterator[Piece]:
@@ -76,7 +77,7 @@ def read_docx(file: File) -> Iterator[Piece]:
             if found and not file.leaves_out("headers"):
                 yield from found
 
-    return _read(file, rows, "docProps/core.xml", "a Word document")
+    return _read(file, rows, "docx", "a Word document")
 
 
 def _properties(element: ET.Element) -> dict[str, str]:
@@ -110,7 +111,7 @@ def read_odt(file: File) -> Iterator[Piece]:
             if "".join(page.itertext()).strip() and not file.leaves_out("headers"):
                 yield from _rows(page, instead)
 
-    return _read(file, rows, "meta.xml", "an OpenDocument text")
+    return _read(file, rows, "odt", "an OpenDocument text")
 
 
 def _is_linked_note(file: File, places: set[str], element: ET.Element) -> bool:
@@ -127,14 +128,13 @@ def _is_linked_note(file: File, places: set[str], element: ET.Element) -> bool:
 
 
 def _read(
-    file: File, rows: Callable[[zipfile.ZipFile], Iterator[tuple[int, str]]], metadata: str, what: str
+    file: File, rows: Callable[[zipfile.ZipFile], Iterator[tuple[int, str]]], form: str, what: str
 ) -> Iterator[Piece]:
     """Read the paragraphs of a document in a zip file, and its metadata."""
     with file.read_as(what), zipfile.ZipFile(file.archive()) as parts:
         texts = [*_marked(rows(parts))]
-        found = _xml(parts, metadata).iter() if metadata in parts.namelist() else ()
+        found = _xml(parts, METADATA[form]).iter() if METADATA[form] in parts.namelist() else ()
         known = [(FIELDS[name_of(each)], (each.text or "").strip()) for each in found if name_of(each) in FIELDS]
-    form = "docx" if metadata.startswith("docProps") else "odt"
     yield from document_pieces(file, texts, form, {name: text for name, text in known if text})
 
 
