@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_TESTS = 64  # states of an automaton
+GROUP = 8  # states whose successors are looked up together
 MAX_STARTS = 1 << 27  # possible starts of a match
 STAR, MARK = "\ua840", "\ua841"
 """Letters that stand for the wildcards * and ? while a plain query is split into words."""
@@ -93,9 +94,10 @@ class Test:
 
     def __call__(self, positions: Positions) -> Bools:
         """Return whether the test is true at each position."""
-        return np.asarray(self.truth[self._values()[positions]])
+        return np.asarray(self.truth[self.values()[positions]])
 
-    def _values(self) -> NDArray[Any]:
+    def values(self) -> NDArray[Any]:
+        """Return the code of the value at each position of the text."""
         return self.text.layer(self.layer)[0] if self.layer else self.text.forms
 
     def size(self) -> int:
@@ -106,7 +108,7 @@ class Test:
 
     def positions(self) -> Positions:
         """Return the positions of all words for which the test is true."""
-        return kernels.positions_where(self._values(), self.truth)
+        return kernels.positions_where(self.values(), self.truth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,22 +239,54 @@ class Automaton:
         alive = np.arange(len(starts))
         wanted = np.full(len(starts), self.first, np.uint64)
         length = 0
+        after = self._after()
         while len(alive):
             at = starts[alive] + length
             here = at < limits[alive]
             alive, wanted, at = alive[here], wanted[here], at[here]
-            state = np.zeros(len(alive), np.uint64)
+            state = wanted & self._true(at, wanted)
             following = np.zeros(len(alive), np.uint64)
-            for number, test in enumerate(self.tests):
-                some = np.flatnonzero(wanted >> np.uint64(number) & np.uint64(1))
-                some = some[test(at[some])] if len(some) else some
-                state[some] |= np.uint64(1 << number)
-                following[some] |= np.uint64(self.follow[number])
+            for k, table in enumerate(after):
+                following |= table[(state >> np.uint64(GROUP * k) & np.uint64((1 << GROUP) - 1)).astype(np.intp)]
             length += 1
             ends[alive[(state & np.uint64(self.last)) > 0]] = length
             going = following > 0
             alive, wanted = alive[going], following[going]
         return np.where(ends > 0, starts + ends, -1)
+
+    def _true(self, at: Positions, wanted: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the tests that are true at each position, as bits; of joined tests those that are wanted."""
+        found = np.zeros(len(at), np.uint64)
+        for values, table in self._tables.values():
+            found |= table[values[at]]
+        for number, test in self._joined:
+            some = np.flatnonzero(wanted >> np.uint64(number) & np.uint64(1))
+            found[some[test(at[some])]] |= np.uint64(1 << number)
+        return found
+
+    @functools.cached_property
+    def _tables(self) -> dict[str, tuple[NDArray[Any], NDArray[np.uint64]]]:
+        """By layer, its values at all positions, and for each value the tests that are true, as bits."""
+        tables: dict[str, tuple[NDArray[Any], NDArray[np.uint64]]] = {}
+        for number, test in enumerate(self.tests):
+            if isinstance(test, Test):
+                _, table = tables.setdefault(test.layer, (test.values(), np.zeros(len(test.truth), np.uint64)))
+                table |= test.truth.astype(np.uint64) << np.uint64(number)
+        return tables
+
+    @property
+    def _joined(self) -> Iterator[tuple[int, Joined]]:
+        return ((number, test) for number, test in enumerate(self.tests) if isinstance(test, Joined))
+
+    def _after(self) -> list[NDArray[np.uint64]]:
+        """Return tables of the states that may follow any set of states, for each group of states."""
+        tables = []
+        for start in range(0, len(self.tests), GROUP):
+            table = np.zeros(1, np.uint64)
+            for states in self.follow[start : start + GROUP]:
+                table = np.concatenate([table, table | np.uint64(states)])
+            tables.append(table)
+        return tables
 
 
 @dataclass(frozen=True)
@@ -303,9 +337,9 @@ class Query:
                 rarest = (inner.parts[0].size(), inner.parts[0], *before)
             low, high = part.sizes()
             before = (before[0] + low, before[1] + high)
-        if rarest is None:
-            firsts = [test for k, test in enumerate(automaton.tests) if automaton.first >> k & 1]
-            return np.asarray(joined(firsts, every=False).positions())
+        first = joined([test for k, test in enumerate(automaton.tests) if automaton.first >> k & 1], every=False)
+        if rarest is None or first.size() < rarest[0] * (rarest[3] - rarest[2] + 1):
+            return np.asarray(first.positions())
         _, test, low, high = rarest
         found = test.positions()
         inside = found - edges[np.searchsorted(edges, found, side="right") - 1]  # words before it
