@@ -291,17 +291,21 @@ class Concordance:
         for k in range(SORTED_BY):  # only lines that may be shown are sorted further
             at = starts[order] - 1 - k if sort == "left" else ends[order] + k
             inside = (at >= edges[order, 0]) & (at < edges[order, 1])
-            words = np.where(inside, self.text.word_of[self.text.forms[np.where(inside, at, 0)]], -1) + 1
-            present = np.flatnonzero(np.bincount(words, minlength=1))
-            names = [self.text.words[number - 1] if number else "" for number in present.tolist()]
-            rank = np.zeros(present[-1] + 1, np.int64)
-            rank[present] = np.unique(names, return_inverse=True)[1]
-            key = key * len(present) + rank[words]
+            words = np.where(inside, self.text.word_of[self.text.forms[np.where(inside, at, 0)]], -1)
+            key = key * len(self._ranks) + self._ranks[words]
             if stop < len(key):
                 shown = key <= np.partition(key, stop - 1)[stop - 1]
                 order, key = order[shown], key[shown]
             key = np.unique(key, return_inverse=True)[1]
         return np.asarray(chosen[order[np.argsort(key, kind="stable")]])
+
+    @functools.cached_property
+    def _ranks(self) -> NDArray[np.int64]:
+        """Rank of each counted word in alphabetical order, from 1; the last is that of no word, 0."""
+        words = self.text.words
+        ranks = np.zeros(len(words) + 1, np.int64)
+        ranks[sorted(range(len(words)), key=words.__getitem__)] = np.arange(1, len(words) + 1)
+        return ranks
 
     def _bm25(self, sentences: NDArray[np.int64], queries: Sequence[Matches]) -> NDArray[np.float64]:
         r"""Return BM25 of sentences, :math:`\sum_q \mathrm{idf}_q f_q (k + 1) / (f_q + k (1 - b + b l / \bar l))`."""
