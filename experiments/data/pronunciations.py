@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from polyadic.core.errors import InputError
-from polyadic.datasets.place import folder, text
+from polyadic.datasets.place import text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,19 +18,21 @@ class Pronunciations(NamedTuple):
     sounds: list[list[str]]
 
 
-def pronunciations(language: str, part: str, *, place: Path | None = None, root: Path | None = None) -> Pronunciations:
+PRONUNCIATIONS = "sequences/sigmorphon2020"  # in the folder of test sets
+
+
+def pronunciations(language: str, part: str, *, place: Path) -> Pronunciations:
     """Read a part ("train", "dev" or "test") of a language: 3,600, 450 and 450 words.
 
-    ``place`` is the folder ``task1/data`` of https://github.com/sigmorphon/2020; by default
-    ``sequences/sigmorphon2020`` in the folder of test sets. The words are from Wiktionary (CC BY-SA).
+    ``place`` is the folder ``task1/data`` of https://github.com/sigmorphon/2020. The words are from Wiktionary (CC
+    BY-SA).
 
     References
     ----------
     Gorman, Ashby, Goyzueta, McCarthy, Wu, You (2020), The SIGMORPHON 2020 shared task on multilingual
     grapheme-to-phoneme conversion
     """
-    where = folder(root) / "sequences" / "sigmorphon2020" if place is None else place
-    path = where / part / f"{language}_{part}.tsv"
+    path = place / part / f"{language}_{part}.tsv"
     rows = [line.split("\t") for line in text(path).splitlines()]
     if not rows or any(len(row) != 2 for row in rows):
         raise InputError(f"{path}: each line must have a word, a tab and its sounds")

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from experiments.data.annotated import web_treebank
 from experiments.data.pautomac import pautomac_problem
+from experiments.data.pronunciations import PRONUNCIATIONS
 from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages
 from experiments.spectral import automata, grammars, hidden, string_grammars, topics, transducers
 from experiments.spectral.report import report
+from polyadic.core.progress import note
 from polyadic.core.settings import Count
+from polyadic.datasets.place import folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,9 +143,12 @@ def _transducers(run: Run[Settings]) -> Stages:
     seeds = range(settings.seed, settings.seed + settings.planted)
     for many in PAIRS:
         yield Stage(f"planted {many}", made_of, partial(_each_seed, transducers.recovery, many, seeds))
-    place = Path(settings.pronunciations) if settings.pronunciations else None
+    place = Path(settings.pronunciations) if settings.pronunciations else folder(run.root) / PRONUNCIATIONS
+    if not settings.pronunciations and not place.is_dir():
+        note(f"there is no folder {place}, so transducers of pronunciations are left out")
+        return
     for language in settings.languages:
-        yield Stage(language, {}, partial(transducers.sounds, language, place=place, root=run.root))
+        yield Stage(language, {}, partial(transducers.sounds, language, place=place))
 
 
 def _each_seed(recovery: Callable[..., Facts], many: int, seeds: range) -> Facts:

@@ -83,14 +83,12 @@ def recovery(many: int, *, states: int = 2, seed: int = 0) -> Facts:
     return errors
 
 
-def sounds(
-    language: str, *, rank: int = 10, words: int = 1000, place: Path | None = None, root: Path | None = None
-) -> Facts:
+def sounds(language: str, *, place: Path, rank: int = 10, words: int = 1000) -> Facts:
     """Predict the sounds of the test words of a language, by method; words with unknown letters count as wrong.
 
     ``words``: Training words, the first of a random order.
     """
-    train, test = (pronunciations(language, part, place=place, root=root) for part in ("train", "test"))
+    train, test = (pronunciations(language, part, place=place) for part in ("train", "test"))
     order = np.random.default_rng(0).permutation(len(train.letters))[:words].tolist()
     figures: dict[str, dict[str, Figure]] = {}
     facts: dict[str, Any] = {"rows": [], "over": []}
