@@ -26,7 +26,7 @@ from polyadic.core.progress import note
 from polyadic.core.settings import check_settings
 from polyadic.core.streams import COMPRESSIONS, MAX_LINE_LENGTH, decoded, lines, name_of, open_bytes
 from polyadic.core.urls import suffix_of, without_query
-from polyadic.text.pieces import File, Reading
+from polyadic.text.pieces import File, Reading, check_encoding
 
 SAMPLE = 200  # rows examined to detect the separator, the headings and the decimal mark
 SEPARATORS = {
@@ -97,12 +97,7 @@ class TableReading:
         if self.sep == "":
             raise InputError("sep must be at least one character", "sep")
         if self.encoding is not None:
-            try:
-                "".encode(self.encoding)
-            except (LookupError, UnicodeError):
-                raise InputError(
-                    f"encoding must be a known name, such as 'utf-8' or 'cp1252'; got {self.encoding!r}", "encoding"
-                ) from None
+            check_encoding(self.encoding)
 
 
 class Role(NamedTuple):
