@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from polyadic.core.containers import is_missing
-from polyadic.core.errors import InputError, InputWarning, error_text, meant, needing
+from polyadic.core.errors import InputError, InputWarning, counted, error_text, meant, needing
 from polyadic.core.frames import indexed, is_wide
 from polyadic.core.progress import note
 from polyadic.core.settings import check_settings
@@ -185,8 +185,7 @@ class Table:
         more = [f"and {n - MAX_SHOWN:,} more"] if n > MAX_SHOWN else []
         parts = [f"skipped {n:,} of {self.count:,} rows ({'; '.join(shown + more)})"] if n else []
         if self.mended:
-            rows = f"{len(self.mended):,} row{'s' if len(self.mended) > 1 else ''}"
-            parts.append(f"{rows} with stray quotation marks or separators read as text")
+            parts.append(f"{counted(len(self.mended), 'row')} with stray quotation marks or separators read as text")
         warnings.warn(InputWarning(f"{self.name}: {', and '.join(parts)}"), stacklevel=2)
 
     def place(self, wanted: Any, setting: str = "columns") -> int:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Answer = dict[str, Any]
 Top = Annotated[int, Within(1, 1000)]
 Width = Annotated[int, Within(1, MAX_WIDTH)]
-OCCURRENCES = 100_000  # maximum number of occurrences for collocates; of more, a sample from the whole text is used
 
 
 def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
