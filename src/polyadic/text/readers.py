@@ -271,10 +271,7 @@ def pieces(
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
-    """Return the number of files of a source, what a document is, the formats, and the number of hard-wrapped files.
-
-    The number of documents is included if it is the number of files.
-    """
+    """Return the numbers of files, of hard-wrapped files and, if known, of documents; the formats; the unit of text."""
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
     if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}

@@ -135,10 +135,7 @@ def _character(element: ET.Element) -> str:
 
 
 def _rows(root: ET.Element, instead: Instead, within: tuple[str, ...] = ()) -> list[str]:
-    """Return the paragraphs of a document; those inside another, such as text boxes and notes, follow it.
-
-    Text is read only in elements that are called ``within``, or everywhere in paragraphs.
-    """
+    """Return the paragraphs, of text in elements called ``within`` or everywhere; those inside another follow it."""
     rows: list[list[str]] = []
     joined = False  # whether the end of the last paragraph was deleted
 
