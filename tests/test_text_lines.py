@@ -121,6 +121,10 @@ def test_a_corpus_without_text_has_no_lines(tmp_path):
             with pytest.raises(InputError, match=r"damaged|must contain"):
                 [*Corpus.open(tmp_path / "corpus").lines.find("bank")]
         file.write_bytes(good)
+    file = tmp_path / "corpus" / "text" / "gaps.npy"
+    file.write_bytes(file.read_bytes()[:-1] + b"\7")
+    with pytest.raises(InputError, match=f"checksum; delete {tmp_path / 'corpus'} and make the corpus again$"):
+        [*Corpus.open(tmp_path / "corpus").lines.find("bank")]
 
 
 def test_either_word_is_enough(corpus):

@@ -175,11 +175,10 @@ class Embedding:
     def warn_of_components(self) -> None:
         """Warn that an exported embedding loses the distinction between component columns and other columns."""
         if self.components is not self:
-            warnings.warn(
-                "the exported vectors do not record which columns are non-negative components (here, the last"
-                f" {self.components.rank} of {self.rank}); for phrases and senses, use the embedding saved by polyadic",
-                stacklevel=3,
-            )
+            here = f"here, the last {self.components.rank} of {self.rank}"
+            what = f"the exported vectors do not record which columns are non-negative components ({here})"
+            advice = "for phrases and senses, use the embedding saved by polyadic"
+            warnings.warn(f"{what}; {advice}", stacklevel=3)
 
     def to_sparse(self) -> Any:
         """Return the vectors as a :class:`scipy.sparse.csr_array` of shape (V, R)."""
@@ -451,10 +450,8 @@ class Embedding:
         trained = self.meta.get("trained", {})
         source = trained.get("stop_words")
         if str(word).lower() in stop_list(str(trained.get("detected_language") if source == "language" else source)):
-            return InputError(
-                f"{word!r} is a stop word, and stop words have no vector; train with stop_words=none to include them",
-                "stop_words",
-            )
+            what = f"{word!r} is a stop word, and stop words have no vector"
+            return InputError(f"{what}; train with stop_words=none to include them", "stop_words")
         asked = str(word)
         cases = [w for w in dict.fromkeys((asked.lower(), asked.capitalize(), asked.upper())) if w in self.index]
         alike = (w for w in self.words if abs(len(w) - len(asked)) <= 2 and w and w[:1].lower() == asked[:1].lower())

@@ -181,10 +181,8 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int, order: int) -> t
         raise InputError(f"length must be at most {limit}; got {length}", "length")
     if moments.number < (cells := math.comb(length + order - 1, order)):
         what = f"the {'third' if order == 3 else 'fourth'} cumulant has {cells:,} entries"
-        message = (
-            f"{what}, but is estimated from only {moments.number:,} patches; use more sentences or a smaller length"
-        )
-        warnings.warn(InputWarning(message, "length"), stacklevel=3)
+        few = f"is estimated from only {moments.number:,} patches; use more sentences or a smaller length"
+        warnings.warn(InputWarning(f"{what}, but {few}", "length"), stacklevel=3)
     return moments, np.sqrt(squares / number)
 
 

@@ -86,17 +86,13 @@ def folded(text: str, language: str, marks: Literal["auto", "keep", "drop"] = "a
 
 @dataclass
 class Decoding:
-    """Encodings of files other than UTF-8, and characters that suggest that a file was decoded wrongly.
-
-    ``encodings`` maps files to encodings, ``controls`` and ``mojibake`` map files to the number of such places, and
-    ``examples`` to the text around the first one; ``sizes`` are numbers of characters.
-    """
+    """Encodings of files other than UTF-8, and characters that suggest that a file was decoded wrongly, by file."""
 
     encodings: dict[str, str] = field(default_factory=dict)
-    controls: Counter[str] = field(default_factory=Counter)
-    mojibake: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)
-    sizes: Counter[str] = field(default_factory=Counter)
+    controls: Counter[str] = field(default_factory=Counter)  # number of control characters
+    mojibake: Counter[str] = field(default_factory=Counter)  # number of places
+    examples: dict[str, str] = field(default_factory=dict)  # text around the first place
+    sizes: Counter[str] = field(default_factory=Counter)  # number of characters
 
     def add(self, other: Decoding) -> None:
         """Add the results of other files, or of other parts of the same files."""

@@ -35,8 +35,7 @@ def contexts(
     check_choice("side", side, get_args(Side))
     check_int("width", width, low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
-    distances = [*range(-width, 0), *range(1, width + 1)]
-    places = [d for d in distances if side == "both" or (d < 0) == (side == "left")]
+    places = [d for d in range(-width, width + 1) if d and (side == "both" or (d < 0) == (side == "left"))]
     columns = size * (len(places) if positional else 1)
     kind = np.int32 if columns < 1 << 31 else np.int64
     total = csr_array((size, columns), dtype=np.int64)

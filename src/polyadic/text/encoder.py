@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.executor import Executor
+    from polyadic.text.multiwords import Numbers
     from polyadic.text.pieces import Reading, Sentence
     from polyadic.text.vocabulary import Vocabulary
 
@@ -88,7 +89,7 @@ class _Encoder:
     def __init__(self) -> None:
         self._words: defaultdict[str, int] = defaultdict(count().__next__)
         self._gaps: defaultdict[str, int] = defaultdict(count().__next__)
-        self._ids: list[NDArray[np.uint32]] = []
+        self._ids: list[Numbers] = []
         self._gap_ids: list[int] = []
         self._lengths: list[int] = []
         self._sentences: list[int] = []
@@ -146,9 +147,7 @@ class _Encoder:
         check_spelling(self._words)
         ids = np.concatenate([*self._ids, np.zeros(0, np.uint32)])
         values: dict[str, dict[str, int]] = {name: {} for name in self._layers}
-        layers = [
-            [number.setdefault(value, len(number)) for value in self._layers[name]] for name, number in values.items()
-        ]
+        layers = (_numbered(self._layers[name], numbers) for name, numbers in values.items())
         rest = (self._gap_ids, self._lengths, self._sentences, self._starts, *layers)
         left = spool.leave([ids, *(np.array(each, dtype=np.uint32) for each in rest)])
         counts = np.bincount(ids, minlength=len(self._words))
@@ -175,9 +174,8 @@ def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
     """Return the input files if they can be read in parallel, or None for any other input."""
     if not paths or not all(map(is_file, paths)):
         return None
-    files = Files.of(
-        [path if is_url(path) else str(Path(path).absolute()) for path in paths] if cluster() else paths, reading
-    )
+    named = [path if is_url(path) else str(Path(path).absolute()) for path in paths] if cluster() else paths
+    files = Files.of(named, reading)
     return files if len(paths) > 1 or files.ranges() else None
 
 
@@ -221,7 +219,7 @@ class Draft:
         self._known = self._written = False
         self._parts: list[tuple[int, int, Spilled]] = []
         self._layers: dict[str, dict[str, int]] = {}  # number of each value of a layer
-        self._layers_of: list[dict[str, NDArray[np.uint32]]] = []  # those of the values of each chunk
+        self._layers_of: list[dict[str, Numbers]] = []  # those of the values of each chunk
         self._last: dict[int, int] = {}  # gap of the last word of a chunk whose document goes on in the next one
         self._last_text = ""  # of the last of these gaps
         self._leads: list[str] = []
@@ -232,7 +230,7 @@ class Draft:
         self._counts = np.zeros(1 << 16, dtype=np.int64)
         self._words: list[str] = []  # as counted
         self._word_of = np.zeros(0, np.int64)  # number of the counted word of each written one, or -1
-        self._joined: tuple[NDArray[np.uint64], NDArray[np.uint32]] | None = None  # pairs of words, and their names
+        self._joined: tuple[NDArray[np.uint64], Numbers] | None = None  # pairs of words, and their names
 
     def __enter__(self) -> Self:
         return self
@@ -259,7 +257,7 @@ class Draft:
         if not chunk.starts:
             return
         index, gaps = self._index, self._gaps
-        numbers = np.array([index.setdefault(word, len(index)) for word in chunk.words], dtype=np.uint32)
+        numbers = _numbered(chunk.words, index)
         if len(index) > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros(len(index), dtype=np.int64)])
         self._counts[numbers] += chunk.counts
@@ -272,19 +270,14 @@ class Draft:
                 self._last_text += BREAK + first
                 self._last[max(self._last)] = gaps.setdefault(self._last_text, len(gaps))
         self._leads += leads
-        gap_numbers = np.array([gaps.setdefault(gap, len(gaps)) for gap in chunk.gaps], dtype=np.uint32)
+        gap_numbers = _numbered(chunk.gaps, gaps)
         self._tables.write(numbers.data)
         self._tables.write(gap_numbers.data)
         taken = self._spool.take(chunk.numbers)
         self._parts.append((len(numbers), len(gap_numbers), taken))
         _, gaps_here, _, per_piece, *_ = self._spool.read(taken)
         known = {name: self._layers.setdefault(name, {"": 0}) for name in chunk.layers}
-        self._layers_of.append(
-            {
-                name: np.array([known[name].setdefault(value, len(known[name])) for value in values], np.uint32)
-                for name, values in chunk.layers.items()
-            }
-        )
+        self._layers_of.append({name: _numbered(values, known[name]) for name, values in chunk.layers.items()})
         if len(gaps_here):
             self._last[len(self._parts) - 1] = int(gap_numbers[gaps_here[-1]])
             self._last_text = chunk.gaps[gaps_here[-1]]
@@ -334,7 +327,7 @@ class Draft:
         while len(keys):
             names = [f"{words[int(key) >> 32]}_{words[int(key) & (2**32 - 1)]}" for key in keys]
             more = {**index}
-            numbers_of = np.array([more.setdefault(name, len(more)) for name in names], np.uint32)
+            numbers_of = _numbered(names, more)
             counts = np.zeros(len(more), np.int64)
             for numbers, lengths in self._sentences():
                 counts += np.bincount(join_pairs(numbers, lengths, keys, numbers_of)[0], minlength=len(counts))
@@ -346,14 +339,12 @@ class Draft:
             keys = keys[kept]
         return []
 
-    def _sentences(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+    def _sentences(self) -> Iterator[tuple[Numbers, Numbers]]:
         """Yield the numbers of counted words and the lengths of sentences for each chunk."""
         for forms, _, lengths, *_ in self._chunks():
             yield self._counted(forms, lengths)
 
-    def _counted(
-        self, forms: NDArray[np.uint32], lengths: NDArray[np.uint32]
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    def _counted(self, forms: Numbers, lengths: Numbers) -> tuple[Numbers, Numbers]:
         numbers = self._word_of[forms]
         kept = numbers >= 0
         if not kept.all():
@@ -371,17 +362,13 @@ class Draft:
         counts = np.zeros(len(self._gaps), np.int64)
         for _, gaps, *_ in self._chunks():
             counts += np.bincount(gaps, minlength=len(counts))
+        forms_counted = dict(zip(self._index, self._counts.tolist(), strict=False))
+        gaps_counted = dict(zip(self._gaps, counts.tolist(), strict=True))
+        words_of = [self._words[k] if k >= 0 else "" for k in self._word_of.tolist()]
+        layers_of = {name: list(values) for name, values in self._layers.items()}
+        writer = RunningWriter(self._folder, forms_counted, gaps_counted, self._leads, words_of, layers_of)
         with contextlib.ExitStack() as stack:
-            running = stack.enter_context(
-                RunningWriter(
-                    self._folder,
-                    dict(zip(self._index, self._counts.tolist(), strict=False)),
-                    dict(zip(self._gaps, counts.tolist(), strict=True)),
-                    self._leads,
-                    [self._words[k] if k >= 0 else "" for k in self._word_of.tolist()],
-                    {name: list(values) for name, values in self._layers.items()},
-                )
-            )
+            running = stack.enter_context(writer)
             rows = stack.enter_context(ArrayWriter(self._folder / ROWS, np.int64))
             ids = stack.enter_context(ArrayWriter(self._folder / "ids.npy", dtype))
             sentences = stack.enter_context(ArrayWriter(self._folder / "sentences.npy", np.int64))
@@ -418,11 +405,8 @@ class Draft:
         if not self._known:
             (self._folder / FIELDS).unlink(missing_ok=True)
 
-    def _chunks(self) -> Iterator[list[NDArray[np.uint32]]]:
-        """Yield the provisional numbers of words and gaps, the lengths, the sentences of pieces and whether they start.
-
-        Arrays of words and gaps are copies.
-        """
+    def _chunks(self) -> Iterator[list[Numbers]]:
+        """Yield provisional numbers of words and gaps, lengths, the sentences of pieces, and whether pieces start."""
         self._tables.seek(0)
         for part, (n_words, n_gaps, left) in enumerate(self._parts):
             words, gaps, *rest = self._spool.read(left)
@@ -433,10 +417,14 @@ class Draft:
             yield [tables[:n_words][words], gaps, *rest]
 
 
-def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.int64]:
+def _numbered(items: Iterable[str], index: dict[str, int]) -> Numbers:
+    """Return the number of each item in an index, to which new items are added."""
+    return np.array([index.setdefault(item, len(index)) for item in items], np.uint32)
+
+
+def _sums(flags: NDArray[np.bool_], lengths: Numbers) -> NDArray[np.int64]:
     """Count the True values in consecutive segments of the given lengths."""
-    total: NDArray[np.int64] = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
-    edges: NDArray[np.int64] = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    total, edges = (np.concatenate([[0], np.cumsum(each, dtype=np.int64)]) for each in (flags, lengths))
     return np.diff(total[edges])
 
 

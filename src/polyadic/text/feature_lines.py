@@ -144,12 +144,9 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
         if name == "qid" and group < 0 and not features:
             group = _whole(value)
             continue
-        if word.count(":") == 2:
-            raise ValueError(
-                f"expected index:value; got {word!r:.40}, as in libFFM's field:index:value; remove the fields"
-            )
-        if not mark:
-            raise ValueError(f"expected index:value; got {word!r:.40}")
+        if word.count(":") in (0, 2):
+            fields = ", as in libFFM's field:index:value; remove the fields" if mark else ""
+            raise ValueError(f"expected index:value; got {word!r:.40}{fields}")
         if (at := _whole(name)) in features:
             raise ValueError(f"the feature index {at} occurs twice")
         features[at] = _number(value)

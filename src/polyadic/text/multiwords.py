@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Numbers = NDArray[np.uint32]
+
 THRESHOLD = 0.55
 """Minimum NPMI; of the values tried, this one agrees best with the titles of articles (docs/results/sizes.md)."""
 MIN_COUNT = 10  # minimum count of a pair
 BUCKETS = 24  # logarithm of the number of hash buckets in which pairs are first counted, to bound memory
 
-Chunks = Callable[[], "Iterable[tuple[NDArray[np.uint32], NDArray[np.uint32]]]"]
+Chunks = Callable[[], "Iterable[tuple[Numbers, Numbers]]"]  # numbers of words, and lengths of sentences
 Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
 
 
@@ -57,7 +59,7 @@ def _place(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 NONE = np.uint64(2**64 - 1)  # key of a pair that spans two sentences
 
 
-def keys_of(numbers: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> NDArray[np.uint64]:
+def keys_of(numbers: Numbers, lengths: Numbers) -> NDArray[np.uint64]:
     """Return the key of each pair of consecutive words, or NONE for a pair that spans two sentences."""
     wide = numbers.astype(np.uint64)
     keys = (wide[:-1] << np.uint64(32)) | wide[1:]
@@ -78,9 +80,7 @@ def select_pairs(
     return keys[kept][np.argsort(-n[kept], kind="stable")]
 
 
-def join_pairs(
-    numbers: NDArray[np.uint32], lengths: NDArray[np.uint32], keys: NDArray[np.uint64], named: NDArray[np.uint32]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def join_pairs(numbers: Numbers, lengths: Numbers, keys: NDArray[np.uint64], named: Numbers) -> tuple[Numbers, Numbers]:
     """Replace pairs of words in encoded sentences by joined words; return the word ids and the sentence lengths."""
     starts, which = find_pairs(numbers, lengths, keys)
     result = numbers.copy()
@@ -93,7 +93,7 @@ def join_pairs(
 
 
 def find_pairs(
-    numbers: NDArray[np.uint32], lengths: NDArray[np.uint32], keys: NDArray[np.uint64]
+    numbers: Numbers, lengths: Numbers, keys: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the positions at which a pair to be joined begins, and the index of the pair in ``keys``."""
     order = np.argsort(keys)

@@ -123,12 +123,7 @@ class Reading:
     def __post_init__(self) -> None:
         check_choice("format", self.format, ("auto", *FORMATS))
         check_choice("errors", self.errors, ERRORS)
-        try:
-            "".encode(self.known_encoding or "utf-8")
-        except (LookupError, UnicodeError):  # unknown, or no encoding of text
-            raise InputError(
-                f"encoding must be auto or a known name, such as 'utf-8' or 'cp1252'; got {self.encoding!r}", "encoding"
-            ) from None
+        check_encoding(self.known_encoding or "utf-8", "auto or a known name")
         if isinstance(self.include, str):
             raise InputError(f"include must be a list of names, such as ['notes']; got {self.include!r}", "include")
         for name in self.include or ():
@@ -150,6 +145,15 @@ class Reading:
     def known_encoding(self) -> str | None:
         """The encoding that was set, or None if it is detected."""
         return None if self.encoding == "auto" else self.encoding
+
+
+def check_encoding(encoding: str, allowed: str = "a known name") -> None:
+    """Raise InputError if there is no such encoding of text."""
+    try:
+        "".encode(encoding)
+    except (LookupError, UnicodeError):  # unknown, or no encoding of text
+        advice = f"encoding must be {allowed}, such as 'utf-8' or 'cp1252'"
+        raise InputError(f"{advice}; got {encoding!r}", "encoding") from None
 
 
 class File(NamedTuple):

@@ -30,6 +30,8 @@ from polyadic.text.splitting import split
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Advance = Callable[[float], None]
+
 READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "text": plain.read_text,
     "gutenberg": plain.read_gutenberg,
@@ -118,15 +120,11 @@ Source = str | os.PathLike[str] | Iterable[Any]
 
 @dataclass
 class Account:
-    """Summary of the files read: files by format, error messages of skipped files, and parts left out by kind.
+    """Summary of the files read."""
 
-    ``left_out`` counts structure that is not running text, such as notes and speaker labels; ``decoding`` has the
-    encodings.
-    """
-
-    formats: Counter[str] = field(default_factory=Counter)
-    skipped: dict[str, str] = field(default_factory=dict)
-    left_out: Counter[str] = field(default_factory=Counter)
+    formats: Counter[str] = field(default_factory=Counter)  # number of files by format
+    skipped: dict[str, str] = field(default_factory=dict)  # error messages of skipped files
+    left_out: Counter[str] = field(default_factory=Counter)  # structure that is not running text, by kind
     decoding: Decoding = field(default_factory=Decoding)
 
     def add(self, other: Account) -> None:
@@ -240,7 +238,7 @@ def _kind_of(meta: Path) -> str:
 
 
 def pieces(
-    source: Source, reading: Reading, *, advance: Callable[[float], None] | None = None, account: Account | None = None
+    source: Source, reading: Reading, *, advance: Advance | None = None, account: Account | None = None
 ) -> Iterator[Piece]:
     """Yield the documents of ``source`` in pieces of bounded size, and warn about skipped files.
 
@@ -273,10 +271,7 @@ def pieces(
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
-    """Return the number of files of a source, what a document is, the formats, and the number of hard-wrapped files.
-
-    The number of documents is included if it is the number of files.
-    """
+    """Return the numbers of files, of hard-wrapped files and, if known, of documents; the formats; the unit of text."""
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
     if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}
@@ -319,15 +314,12 @@ def as_text(piece: Piece) -> str:
 
 
 class Files(NamedTuple):
-    """Files to be read one after another, skipping unreadable files if the reading settings allow this.
-
-    ``folder`` is the base of relative names, None for a single file; ``span`` is a byte range of the only path.
-    """
+    """Files to be read one after another, skipping unreadable files if the reading settings allow this."""
 
     paths: tuple[str, ...]
-    folder: str | None
+    folder: str | None  # base of relative names, None for a single file
     reading: Reading
-    span: tuple[int, int] | None = None
+    span: tuple[int, int] | None = None  # byte range of the only path
 
     @classmethod
     def of(cls, paths: list[str], reading: Reading) -> Files:
@@ -341,7 +333,7 @@ class Files(NamedTuple):
         """Total size of the files in bytes."""
         return self.span[1] - self.span[0] if self.span else bytes_of(self.paths)
 
-    def pieces(self, account: Account, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
+    def pieces(self, account: Account, advance: Advance | None = None) -> Iterator[Piece]:
         """Yield the text of the files in pieces."""
         may_skip = self.reading.errors == "skip" and self.folder is not None
         for path in self.paths:
@@ -421,9 +413,7 @@ def unpacked_size(path: str) -> float:
     return bytes_of([path]) * (PACKED if suffix_of(path) in (*COMPRESSIONS, ".zip") else 1.0)
 
 
-def _of_files(
-    files: list[str], reading: Reading, advance: Callable[[float], None] | None, account: Account
-) -> Iterator[Piece]:
+def _of_files(files: list[str], reading: Reading, advance: Advance | None, account: Account) -> Iterator[Piece]:
     several = Files.of(files, reading)
     yield from several.pieces(account, advance)
     several.warn_skipped(account)
@@ -441,7 +431,7 @@ def _places(path: str, mark: bytes, size: int) -> Iterator[int]:
 def _of_file(
     path: str,
     reading: Reading,
-    advance: Callable[[float], None] | None,
+    advance: Advance | None,
     account: Account,
     span: tuple[int, int] | None = None,
 ) -> Iterator[Piece]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from polyadic.text.multiwords import Numbers
+
 BREAK = "\x1e"  # mark in a gap where a sentence ends
 BLOCK = 1 << 16  # number of words with a checksum of their own
 FOLDER = "text"  # within that of a corpus
@@ -101,12 +103,12 @@ class RunningWriter:
 
     def append(
         self,
-        forms: NDArray[np.uint32],
-        gaps: NDArray[np.uint32],
-        lengths: NDArray[np.uint32],
-        per_piece: NDArray[np.uint32],
-        starts: NDArray[np.uint32],
-        layers: Mapping[str, NDArray[np.uint32]],
+        forms: Numbers,
+        gaps: Numbers,
+        lengths: Numbers,
+        per_piece: Numbers,
+        starts: Numbers,
+        layers: Mapping[str, Numbers],
     ) -> None:
         """Append the arrays of a chunk, with provisional numbers of forms and gaps."""
         for name, writer in self._layers.items():
@@ -290,7 +292,7 @@ class RunningText:
         return f"{gaps[self.leads[number]]}{words}".replace(BREAK, "")
 
 
-def checksums(array: NDArray[np.unsignedinteger]) -> NDArray[np.uint32]:
+def checksums(array: NDArray[np.unsignedinteger]) -> Numbers:
     """Return the CRC-32 of each block of an array."""
     bounds = [*range(0, len(array), BLOCK), len(array)]
     return np.array([zlib.crc32(np.ascontiguousarray(array[a:b]).data) for a, b in pairwise(bounds)], np.uint32)

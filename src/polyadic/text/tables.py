@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from polyadic.core.containers import is_missing
-from polyadic.core.errors import InputError, InputWarning, error_text, meant, needing
+from polyadic.core.errors import InputError, InputWarning, counted, error_text, meant, needing
 from polyadic.core.frames import indexed, is_wide
 from polyadic.core.progress import note
 from polyadic.core.settings import check_settings
 from polyadic.core.streams import COMPRESSIONS, MAX_LINE_LENGTH, decoded, lines, name_of, open_bytes
 from polyadic.core.urls import suffix_of, without_query
-from polyadic.text.pieces import File, Reading
+from polyadic.text.pieces import File, Reading, check_encoding
 
 SAMPLE = 200  # rows examined to detect the separator, the headings and the decimal mark
 SEPARATORS = {
@@ -97,12 +97,7 @@ class TableReading:
         if self.sep == "":
             raise InputError("sep must be at least one character", "sep")
         if self.encoding is not None:
-            try:
-                "".encode(self.encoding)
-            except (LookupError, UnicodeError):
-                raise InputError(
-                    f"encoding must be a known name, such as 'utf-8' or 'cp1252'; got {self.encoding!r}", "encoding"
-                ) from None
+            check_encoding(self.encoding)
 
 
 class Role(NamedTuple):
@@ -190,8 +185,7 @@ class Table:
         more = [f"and {n - MAX_SHOWN:,} more"] if n > MAX_SHOWN else []
         parts = [f"skipped {n:,} of {self.count:,} rows ({'; '.join(shown + more)})"] if n else []
         if self.mended:
-            rows = f"{len(self.mended):,} row{'s' if len(self.mended) > 1 else ''}"
-            parts.append(f"{rows} with stray quotation marks or separators read as text")
+            parts.append(f"{counted(len(self.mended), 'row')} with stray quotation marks or separators read as text")
         warnings.warn(InputWarning(f"{self.name}: {', and '.join(parts)}"), stacklevel=2)
 
     def place(self, wanted: Any, setting: str = "columns") -> int:

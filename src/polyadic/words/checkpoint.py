@@ -44,11 +44,12 @@ class Checkpoint:
         if self._made_of is not None and self.path.exists():
             other = differences(files.read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
             if other and not overwrite:
-                what = f"{path} is a checkpoint of a fit with other settings ({other})"
-                advice = (
-                    "use the settings of the checkpoint to resume the fit, or overwrite=True to replace the checkpoint"
+                what = (
+                    f"{path} is a checkpoint of a fit with other settings ({other}); use the settings of the checkpoint"
                 )
-                raise RefusedError(f"{what}; {advice}", "overwrite")
+                raise RefusedError(
+                    f"{what} to resume the fit, or overwrite=True to replace the checkpoint", "overwrite"
+                )
             try:
                 self.reached = None if other else load_checkpoint(path)
             except InputError as error:

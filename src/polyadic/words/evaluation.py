@@ -75,12 +75,7 @@ def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) 
         "analogies": lambda: partial(_by_set, "analogies", _answers, sets=_questions(root)),
         "recovery": lambda: partial(_by_set, "recovery", _recovered, sets=_questions(root)),
         "sentiment": lambda: partial(_whole, "sentiment", sentiment, reviews=datasets.polarity(root)),
-        "senses": lambda: partial(
-            _by_set,
-            "senses",
-            _induced,
-            sets={"semeval-2013": datasets.semeval2013(root), "senseval": _together(datasets.senseval(root))},
-        ),
+        "senses": lambda: partial(_by_set, "senses", _induced, sets=_sense_sets(root)),
     }
     return {kind: makers[check_choice("kind", kind, PUBLISHED)]() for kind in kinds}
 
@@ -239,10 +234,12 @@ def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], spli
     return recovery(embedding, sections, split=split).figures(name)
 
 
-def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
-    """Merge several sense-annotated test sets into one."""
-    labels = {name: label for test in sets.values() for name, label in test.gold.items()}
-    return SenseSet([instance for test in sets.values() for instance in test.instances], labels)
+def _sense_sets(root: Path_ | None) -> dict[str, SenseSet]:
+    """Return the instances of SemEval 2013, and those of the Senseval data sets as one set."""
+    semeval, sets = datasets.semeval2013(root), datasets.senseval(root).values()
+    labels = {name: label for test in sets for name, label in test.gold.items()}
+    together = SenseSet([instance for test in sets for instance in test.instances], labels)
+    return {"semeval-2013": semeval, "senseval": together}
 
 
 def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from polyadic.text.corpus import Corpus
     from polyadic.text.vocabulary import Vocabulary
 
-    Unseen = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
+    Ids = NDArray[np.int64]
+    Unseen = Callable[[Ids, Ids], NDArray[np.bool_]]
 
 WRONG = 8  # words drawn for each case; the first that is valid is used
 MATCHED = 16  # words drawn among those seen with each given word; the one nearest in frequency is used
@@ -108,9 +109,7 @@ def gaps(
     return cases
 
 
-def _unseen(
-    seen: Entries, other: Entries, back: NDArray[np.int64], given: NDArray[np.int64], words: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _unseen(seen: Entries, other: Entries, back: Ids, given: Ids, words: Ids) -> NDArray[np.bool_]:
     """Return a mask of the candidates for which the completed tuple occurs in neither training nor held-out text."""
     n, m = words.shape
     rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
@@ -122,16 +121,14 @@ def _unseen(
     return np.asarray(new.reshape(n, m))
 
 
-def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _first(words: Ids, fits: NDArray[np.bool_]) -> Ids:
     """Return the first valid word in each row, or -1 if there is none."""
     at = fits.argmax(axis=1)
     rows = np.arange(len(words))
     return np.where(fits[rows, at], words[rows, at], -1)
 
 
-def _matched(
-    train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.random.Generator, width: int
-) -> NDArray[np.int64]:
+def _matched(train: Corpus, rows: Ids, unseen: Unseen, rng: np.random.Generator, width: int) -> Ids:
     """Sample a wrong answer to each question from words that, like the answer, co-occur with all given words; or -1."""
     pairs = count(train, order=2, width=width).entries
     size = len(train.vocabulary)

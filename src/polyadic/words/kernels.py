@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Factors = list[NDArray[Any]]
+    Array = NDArray[Any]
+    Factors = list[Array]
 
 Parameters = tuple["NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]"]
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
@@ -64,9 +65,7 @@ class GloveCells:
     rounds: list[list[tuple[int, int]]]  # spans of cells that share no word, by round
 
 
-def glove_arrange(
-    indices: NDArray[Any], logs: NDArray[Any], weights: NDArray[Any], *, size: int, rng: np.random.Generator
-) -> GloveCells:
+def glove_arrange(indices: Array, logs: Array, weights: Array, *, size: int, rng: np.random.Generator) -> GloveCells:
     """Copy the cells of a co-occurrence matrix in random order, in rounds that can be updated in parallel."""
     n = len(indices)
     if indices.shape != (n, 2) or not (len(logs) == len(weights) == n):
@@ -148,9 +147,9 @@ def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first,
 
 
 def cp_poisson(
-    indices: NDArray[Any],
-    values: NDArray[Any],
-    U: NDArray[Any],
+    indices: Array,
+    values: Array,
+    U: Array,
     *,
     offsets: Sequence[int],
     mode: int,
@@ -158,7 +157,7 @@ def cp_poisson(
     permuted: bool = False,
     measured: bool = False,
     threads: int,
-) -> tuple[float, NDArray[Any]]:
+) -> tuple[float, Array]:
     r"""Return the Poisson log-likelihood of the counts and the multiplicative update of one factor matrix.
 
     The log-likelihood :math:`\sum_e x_e \log m_e` of counts :math:`x` is 0 if not ``measured``.
@@ -189,7 +188,7 @@ def cp_poisson(
 
     T = table(U)
 
-    def work(first: int, last: int, phi: NDArray[Any]) -> float:
+    def work(first: int, last: int, phi: Array) -> float:
         return sum(
             _poisson_fibres(columns, offset, values, T, target, epsilon, measured, first, last, phi)
             for offset, target in places
@@ -276,12 +275,12 @@ def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first,
 class _Tree(NamedTuple):
     """Sparse tensor stored as a tree of roots, fibres and leaves, with all factor matrices in one flat array."""
 
-    columns: NDArray[Any]
+    columns: Array
     starts: NDArray[np.int64]  # first entry of each fibre, and the number of entries
     roots: NDArray[np.int64]  # first fibre of each root, and the number of fibres
     at: NDArray[np.int64]
     ranks: NDArray[np.int64]
-    U: NDArray[Any]
+    U: Array
     begins: NDArray[np.int64]  # offset of each factor in ``U``
 
     @property
@@ -296,7 +295,7 @@ class _Tree(NamedTuple):
         bounds[0], bounds[-1] = 0, len(self.roots) - 1
         return [range(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
-    def blocks(self, share: range) -> Iterator[tuple[int, NDArray[Any], NDArray[np.int64]]]:
+    def blocks(self, share: range) -> Iterator[tuple[int, Array, NDArray[np.int64]]]:
         """Yield, for each block of tree roots, the first root, the factor rows, and the row positions in ``U``."""
         size = max(1, BLOCK // math.prod(self.contracted))
         for first in range(share.start, share.stop, size):
@@ -307,7 +306,7 @@ class _Tree(NamedTuple):
 
 
 def tucker_core(
-    indices: NDArray[Any], values: NDArray[Any], factors: Factors, *, slots: Sequence[int], threads: int
+    indices: Array, values: Array, factors: Factors, *, slots: Sequence[int], threads: int
 ) -> NDArray[np.float64]:
     r"""Return the core :math:`G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}`; fastest for sorted indices."""
     tree = _tree(indices, factors, slots)
@@ -325,9 +324,7 @@ def tucker_core(
     return _sum(part, len(shares), threads).reshape(tree.ranks)
 
 
-def tucker_predict(
-    indices: NDArray[Any], factors: Factors, core: NDArray[Any], *, slots: Sequence[int], threads: int
-) -> NDArray[Any]:
+def tucker_predict(indices: Array, factors: Factors, core: Array, *, slots: Sequence[int], threads: int) -> Array:
     r"""Return the predicted entries :math:`m_e = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`."""
     tree = _tree(indices, factors, slots)
     G = _unfolded(core, tree)
@@ -344,10 +341,10 @@ def tucker_predict(
 
 
 def tucker_pullback(
-    indices: NDArray[Any],
-    derivatives: NDArray[Any],
+    indices: Array,
+    derivatives: Array,
     factors: Factors,
-    core: NDArray[Any],
+    core: Array,
     *,
     slots: Sequence[int],
     threads: int,
@@ -361,7 +358,7 @@ def tucker_pullback(
     G = _unfolded(core, tree)
     shares = tree.shares()
 
-    def part(k: int) -> NDArray[Any]:
+    def part(k: int) -> Array:
         total, dU, entries = np.zeros(len(tree.U)), np.zeros_like(tree.U), 0
         for first, rows, places in tree.blocks(shares[k]):
             C = frozen((rows @ G).reshape(len(rows), *tree.contracted))
@@ -379,7 +376,7 @@ def tucker_pullback(
     return [g.reshape(u.shape) for g, u in zip(gradients, factors, strict=True)]
 
 
-def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any], *, threads: int) -> NDArray[Any]:
+def unfolding_gram(indices: Array, values: Array, Q: Array, *, threads: int) -> Array:
     r"""Return :math:`X_{(n)} X_{(n)}^\top Q`; entries that share all but the last index must be adjacent."""
     columns, Q = frozen(indices.T), frozen(Q)
     _refuse_outside(columns[-1], len(Q), len(columns) - 1)
@@ -404,7 +401,7 @@ def _sum(part: Callable[[int], NDArray[np.float64]], parts: int, threads: int) -
     return functools.reduce(np.ndarray.__iadd__, imap(part, range(parts), threads))
 
 
-def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tree:
+def _tree(indices: Array, factors: Factors, slots: Sequence[int]) -> _Tree:
     """Build the tree of roots and fibres of a sparse tensor; raise ValueError if an index is out of range."""
     if indices.ndim != 2 or indices.shape[1] < 2 or any(u.ndim != 2 for u in factors):
         got = f"shapes {indices.shape} and {[u.shape for u in factors]}"
@@ -424,7 +421,7 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
     return _Tree(columns, starts, roots, frozen(begins[list(slots)]), frozen(ranks), U, begins)
 
 
-def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
+def _runs(columns: Array) -> NDArray[np.int64]:
     """Return the start of each run of equal columns, and the end of the last run."""
     changes = np.zeros(columns.shape[1], bool)
     changes[:1] = True
@@ -433,19 +430,19 @@ def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
     return frozen(np.append(np.flatnonzero(changes), columns.shape[1]))
 
 
-def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
+def _refuse_outside(column: Array, size: int, mode: int) -> None:
     if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
         allowed = f"from 0 to {size - 1}, the last row of the factor"
         raise ValueError(f"indices of mode {mode} must be {allowed}; got {column.min()} to {column.max()}")
 
 
-def _one_per_entry(name: str, numbers: NDArray[Any], columns: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
+def _one_per_entry(name: str, numbers: Array, columns: Array, U: Array) -> Array:
     if len(numbers) != columns.shape[1]:
         raise ValueError(f"{name} must have one element for each of {columns.shape[1]} entries; got {len(numbers)}")
     return frozen(numbers, U.dtype)
 
 
-def _unfolded(core: NDArray[Any], tree: _Tree) -> NDArray[Any]:
+def _unfolded(core: Array, tree: _Tree) -> Array:
     """Return the core tensor unfolded along the first mode."""
     if core.shape != tuple(tree.ranks.tolist()):
         raise ValueError(f"the core must have shape {tuple(tree.ranks.tolist())}; got {core.shape}")

@@ -60,6 +60,10 @@ if TYPE_CHECKING:
     from polyadic.text.concordance import ConcordanceLine
     from polyadic.text.corpus import Corpus
 
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float32]
+    Doubles = NDArray[np.float64]
+
 WIDE, NEAR = 10, 2  # words on each side in the wide and the near context
 COMMON = 1e-3  # constant a of the weight a / (a + relative frequency) of a context word
 GROUPS = 16  # number of groups before merging; 12 and 20 gave equal results
@@ -258,7 +262,7 @@ class WordSenses:
         Y = self._contexts(np.array(rows, np.int64).reshape(len(rows), 2 * WIDE), [number])[1]
         return np.where(Y.any(axis=1), _nearest(Y, np.stack([sense.vector for sense in senses.senses])), -1)
 
-    def _around(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _around(self, positions: Ints) -> Ints:
         """Return the ids of the words around each position, one row per position; -1 outside the document."""
         ids, ends = self.corpus.ids, np.asarray(self.corpus.sentences)[np.asarray(self.corpus.documents)]
         document = np.searchsorted(ends, positions, side="right")
@@ -266,18 +270,14 @@ class WordSenses:
         inside = (around >= ends[document - 1][:, None]) & (around < ends[document][:, None])
         return np.where(inside, ids[np.where(inside, around, 0)].astype(np.int64), -1)
 
-    def _contexts(
-        self, around: NDArray[np.int64], numbers: Sequence[int]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _contexts(self, around: Ints, numbers: Sequence[int]) -> tuple[Floats, Floats]:
         """Return the centred unit vector of each context of a word, and the word vector predicted from each context."""
         around = np.where(np.isin(around, numbers), -1, around)
         wide, near = (self._sums(around, width)[0] for width in (WIDE, NEAR))
         X = unit_rows(wide)
         return unit_rows(X - np.outer(X @ self.mean, self.mean)), np.hstack([wide, near]) @ self.map
 
-    def _mean_contexts(
-        self, positions: NDArray[np.int64], words: NDArray[np.int64], size: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _mean_contexts(self, positions: Ints, words: Ints, size: int) -> tuple[Doubles, Doubles]:
         """Return the mean context of each word, (size, 2 * rank), and the mean weights of wide and of near contexts."""
         totals = np.zeros((2, size, self.embedding.rank))
         weights = np.zeros((2, size))
@@ -293,7 +293,7 @@ class WordSenses:
         means = totals / np.maximum(weights, 1e-9)[..., None]
         return np.hstack(list(means)), np.maximum(weights.sum(axis=1) / len(positions), 1e-9)
 
-    def _sums(self, around: NDArray[np.int64], width: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _sums(self, around: Ints, width: int) -> tuple[Floats, Floats]:
         """Return the weighted sum of the vectors of the surrounding words, and the sum of the weights."""
         near = around[:, WIDE - width : WIDE + width]
         weights, vectors = self._weighted
@@ -304,7 +304,7 @@ class WordSenses:
         return np.asarray(table @ vectors, np.float32), np.asarray(table.sum(axis=1), np.float32)
 
     @cached_property
-    def _weighted(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _weighted(self) -> tuple[Floats, Floats]:
         """Weight and unit vector of each corpus word; words without a vector have zero weight."""
         vocabulary, index = self.corpus.vocabulary, self.embedding.index
         share = vocabulary.counts / vocabulary.counts.sum()
@@ -312,7 +312,7 @@ class WordSenses:
         weights = np.where(rows >= 0, COMMON / (COMMON + share), 0).astype(np.float32)
         return weights, np.where(rows[:, None] >= 0, self.embedding.unit[rows], 0).astype(np.float32)
 
-    def _substitutes(self, vectors: NDArray[np.float64], word: str, top: int, known: int) -> list[tuple[str, ...]]:
+    def _substitutes(self, vectors: Doubles, word: str, top: int, known: int) -> list[tuple[str, ...]]:
         """Return the words that are similar to each sense and dissimilar to all other senses."""
         counts = self.corpus.vocabulary.counts
         frequent = (w for w, n in zip(self.corpus.vocabulary.words, counts, strict=True) if n >= known and w != word)
@@ -345,7 +345,7 @@ def _write(file: Path, learned: WordSenses) -> None:
         draft.write_bytes(save({**arrays, "check": np.frombuffer(check, np.uint8)}))
 
 
-def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
+def _read(file: Path) -> tuple[Floats, Floats, float]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -359,14 +359,14 @@ def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
     return A, mean, float(fit[0])
 
 
-def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[Doubles, float]:
     """Solve weighted ridge regression with the penalty of the smallest leave-one-out error, of ``r_i / (1 - h_i)``."""
     root = np.sqrt(weights)[:, None]
     eigenvalues, Q = np.linalg.eigh((M * root).T @ (M * root))
     eigenvalues = np.maximum(eigenvalues, 0)
     Z = (M * root) @ Q
     B = Z.T @ (U * root)
-    best: tuple[float, NDArray[np.float64], float] | None = None
+    best: tuple[float, Doubles, float] | None = None
     for ridge in RIDGES:
         shrunk = 1 / (eigenvalues + ridge * eigenvalues.mean() + np.finfo(float).tiny)
         leverage = np.minimum((Z * Z) @ shrunk, 1 - 1e-9)
@@ -379,9 +379,7 @@ def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[NDA
     return best[1], best[2]
 
 
-def _sampled(
-    ids: NDArray[np.integer], rows: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sampled(ids: NDArray[np.integer], rows: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Sample corpus positions of each word, and return them with the index of the word in ``rows``."""
     order = np.argsort(ids, kind="stable")
     ends = np.searchsorted(ids[order], np.column_stack([rows, rows + 1]))
@@ -390,7 +388,7 @@ def _sampled(
     return np.concatenate(drawn).astype(np.int64), np.repeat(np.arange(len(rows)), [len(some) for some in drawn])
 
 
-def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[NDArray[np.int64], float]:
+def _agreed(X: Floats, Y: Floats, seed: int) -> tuple[Ints, float]:
     """Return the labels of the random start with the median number of senses that agrees best, and the agreement."""
     from sklearn.metrics import adjusted_rand_score
 
@@ -403,12 +401,12 @@ def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[
     return np.unique(_nearest(Y, vectors), return_inverse=True)[1].astype(np.int64), float(np.mean(numbers == k))
 
 
-def _nearest(Y: NDArray[Any], vectors: NDArray[Any]) -> NDArray[np.int64]:
+def _nearest(Y: NDArray[Any], vectors: NDArray[Any]) -> Ints:
     """Return the index of the vector with the highest cosine similarity for each row of Y."""
     return np.asarray((Y @ unit_rows(vectors).T).argmax(axis=1))
 
 
-def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.int64]:
+def _partition(X: Floats, Y: Floats, rng: np.random.Generator) -> Ints:
     """Cluster contexts and merge clusters with similar substitutes; return the sense label of each context."""
     cells = _spherical_means(X, max(min(GROUPS, len(X) // 10), 1), rng)
     n = np.bincount(cells).astype(np.float64)
@@ -434,9 +432,7 @@ def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Ge
     return sense[cells]
 
 
-def _agreement(
-    Y: NDArray[np.float32], cells: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _agreement(Y: Floats, cells: Ints, rng: np.random.Generator) -> tuple[Doubles, Doubles]:
     """Return the noise-corrected cosine similarity of each pair of clusters, and the relative noise of each cluster."""
     k = int(cells.max()) + 1
     at = (rng.random(len(Y)) < 0.5) * k + cells
@@ -450,7 +446,7 @@ def _agreement(
     return products / np.sqrt(np.outer(d, d)), np.maximum(squares - d, 0) / d
 
 
-def _spherical_means(X: NDArray[np.float32], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _spherical_means(X: Floats, k: int, rng: np.random.Generator) -> Ints:
     """Cluster unit vectors by spherical k-means with k-means++ initialization; no cluster is empty."""
     centres = [X[rng.integers(len(X))]]
     distance = 1 - X @ centres[0]

@@ -514,11 +514,9 @@ def phrase(
         nearest = output.Answers(asked, _by_triples(embedding, asked, kept[1], top, otherwise=by_vectors))
     else:
         if not embedding.has_nonnegative_components:
-            errors.say(
-                "the vectors have no non-negative components, so words nearest to the sum of the vectors are shown; for"
-                " words that disambiguate each other, train with the method jcp or cp-sn",
-                "warning",
-            )
+            what = "the vectors have no non-negative components, so words nearest to the sum of the vectors are shown"
+            advice = "for words that disambiguate each other, train with the method jcp or cp-sn"
+            errors.say(f"{what}; {advice}", "warning")
         nearest = output.Answers(asked, by_vectors)
     return {"phrases": output.pairs(nearest), **nearest.in_json}
 
@@ -604,10 +602,9 @@ Questions = Annotated[
 
 def _print_figures(result: dict[str, Any]) -> None:
     """Print the result of each test, and on standard error the tests that could not be run."""
-    output.table(
-        ["test", "value", "95 % interval", "chance", "cases", "total"],
-        [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in result["figures"]],
-    )
+    found = result["figures"]
+    rows = [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in found]
+    output.table(["test", "value", "95 % interval", "chance", "cases", "total"], rows)
     _print_left_out(result)
 
 
@@ -681,13 +678,9 @@ def compare(
     shown = []
     for row in rows:
         minus = [d._asdict() | {"certain": d.certain} for d in row.differences]
-        about = {
-            "name": row.name,
-            "used": row.used,
-            "total": row.total,
-            "values": dict(zip(names, row.values, strict=True)),
-        }
-        shown.append({**about, f"minus {names[0]}": dict(zip(names[1:], minus, strict=True))})
+        about = {"name": row.name, "used": row.used, "total": row.total}
+        values = dict(zip(names, row.values, strict=True))
+        shown.append({**about, "values": values, f"minus {names[0]}": dict(zip(names[1:], minus, strict=True))})
     return {"models": names, "figures": shown, "left_out": left_out}
 
 

@@ -115,12 +115,8 @@ def train(
             facts["gone_on_from"] = reached.n_iter
     several = isinstance(source, list) and find_files(source) is not None
     names = source if several else [source if isinstance(source, str | Path) else type(source).__name__]
-    about = {
-        "polyadic": __version__,
-        "source": " ".join(map(str, names)),
-        **made_of,
-        "kept": None if keep is None else str(keep),
-    }
+    about = {"polyadic": __version__, "source": " ".join(map(str, names)), **made_of}
+    about["kept"] = None if keep is None else str(keep)
     about |= plan.described(model) | {"interrupted": getattr(model, "interrupted_", False)}
     vectors.meta = {"trained": {name: value for name, value in about.items() if value is not None}}
     return vectors

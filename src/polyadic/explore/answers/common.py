@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Answer = dict[str, Any]
 Top = Annotated[int, Within(1, 1000)]
 Width = Annotated[int, Within(1, MAX_WIDTH)]
-OCCURRENCES = 100_000  # maximum number of occurrences for collocates; of more, a sample from the whole text is used
 
 
 def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
@@ -31,10 +30,7 @@ def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
 
 
 def frequencies(workspace: Workspace, words: Sequence[str]) -> list[Answer]:
-    """Return the number of occurrences and of documents, and the deviation of proportions DP of words, in their order.
-
-    They are counted in the running text.
-    """
+    """Return the numbers of occurrences and of documents, and the deviation DP, of each word in the running text."""
     found = {each.item: each for each in workspace.corpus.word_list(words=words)}
     return [
         {

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
 
+    Parts = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
 LOOKED_AT = 5_000  # maximum number of occurrences of a word in a part whose contexts are averaged
 
 
@@ -78,7 +80,7 @@ def contrast(
     }
 
 
-def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> list[Answer]:
+def _shares(workspace: Workspace, found: Any, parts: Parts) -> list[Answer]:
     """Return the count and relative frequency of each sense among the occurrences of a word in two parts of a text."""
     documents = [workspace.occurrences.documents(sense.positions) for sense in found.senses]
     counts = np.array([[np.count_nonzero(part[where]) for part in parts] for where in documents])
@@ -89,9 +91,7 @@ def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], ND
     ]
 
 
-def parts_of(
-    workspace: Workspace, field: str, value: str, against: str | None
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def parts_of(workspace: Workspace, field: str, value: str, against: str | None) -> Parts:
     """Return Boolean masks of the documents in two parts of the text."""
     values = values_of(workspace, field)
     for each in (value, against):

@@ -44,11 +44,7 @@ def analysed(counted: CrossTable, rows: str, columns: str) -> Answer:
         figures = {"places": places, "contributions": given, "squared_cosines": model.squared_cosines(side)}  # type: ignore[arg-type]
         masses = model.row_masses_ if side == "rows" else model.column_masses_
         sides[side] = [
-            {
-                "name": name,
-                "mass": short(masses[at]),
-                **{key: [*map(short, table[at])] for key, table in figures.items()},
-            }
+            {"name": name, "mass": short(masses[at])} | {key: [*map(short, of[at])] for key, of in figures.items()}
             for at, name in enumerate(names)
             if np.isfinite(places[at]).all()
         ]

@@ -12,17 +12,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Natural, Within
 from polyadic.embedding import components, unit_rows
 from polyadic.embedding.components import components_of
-from polyadic.explore.answers.common import (
-    OCCURRENCES,
-    Top,
-    Width,
-    frequencies,
-    known_word,
-    line_of,
-    lists,
-    rows,
-    short,
-)
+from polyadic.explore.answers.common import Top, Width, frequencies, known_word, line_of, lists, rows, short
 from polyadic.text.occurrences import sample
 from polyadic.text.usage import literal
 from polyadic.words.occurrences import MIN_OCCURRENCES
@@ -35,6 +25,7 @@ if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
     from polyadic.words.occurrences import SensesOfWord
 
+OCCURRENCES = 100_000  # maximum number of occurrences of a phrase that are looked at; of more, a sample
 WINDOWS = 5_000  # maximum number of occurrences around which triples are counted, as each has hundreds
 SHOWN = ("log_likelihood", "pmi", "log_dice")  # measures by which collocates are chosen
 PARTS = 60  # number of parts of the text in the dispersion plot of a word

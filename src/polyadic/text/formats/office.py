@@ -38,9 +38,8 @@ def read_pdf(file: File) -> Iterator[Piece]:
             reader = PdfReader(file.whole())
             text = "\n".join(_without_edges(file, [page.extract_text().split("\n") for page in reader.pages]))
             known = reader.metadata or {}
-            fields = {
-                name: str(known[key]) for name, key in (("title", "/Title"), ("author", "/Author")) if known.get(key)
-            }
+            keys = {"title": "/Title", "author": "/Author"}
+            fields = {name: str(known[key]) for name, key in keys.items() if known.get(key)}
         except DependencyError as error:
             raise InputError(f"{file.name} is encrypted: {error_text(error)}") from None
     if not text.strip():

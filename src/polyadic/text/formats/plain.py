@@ -157,7 +157,7 @@ def text_pieces(
         text = waiting[:cut]
         return Piece(unwrapped(text) if wrapped else text, starts, fields=described)
 
-    for text in chain([first], texts):
+    for text in chain([first], texts, [{}]):
         if not isinstance(text, str):
             if waiting or starts:
                 yield piece(len(waiting))
@@ -173,8 +173,6 @@ def text_pieces(
         if cut:
             yield piece(cut)
             waiting, starts, described = waiting[cut:], False, {}
-    if waiting or starts:
-        yield piece(len(waiting))
 
 
 def marked_lines(parts: Iterable[Part]) -> Iterator[Part]:

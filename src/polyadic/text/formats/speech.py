@@ -106,10 +106,7 @@ def _time(match: re.Match[str]) -> str:
 
 
 def read_turns(file: File, *, events: bool) -> Iterator[Piece]:
-    """Read a transcript without labels, times and (if ``events``) remarks in brackets, or else the messages of a chat.
-
-    Speaker, date and time of a turn become metadata.
-    """
+    """Read a transcript without labels, times and, if ``events``, remarks, or else a chat; speakers become metadata."""
     text = "".join(file.texts())
     wrapped = (events and is_wrapped(text)) if file.reading.wrapped is None else file.reading.wrapped
     yield from _turns(file, text, events=events, wrapped=wrapped)

@@ -240,14 +240,13 @@ class _Text:
     def _left_out(self, element: ET.Element, name: str, above: str) -> bool:
         """Return whether an element is left out, and count it if it contains text."""
         what = element.get("type", "")
+        beside = name == "div" and what in BESIDE and self._edition
         kinds = {
             "speakers": name == "note" and what == "speaker",
             "boilerplate": name.startswith("div") and _LISTS.search(what),
-            "notes": (name == "div" and what in BESIDE and self._edition)
-            or (name == "ref" and _NOTE_MARK.search(what)),
+            "notes": beside or (name == "ref" and _NOTE_MARK.search(what)),
             "captions": name == "head" and above == "figure",
-            "variants": name == "app"
-            and (element.get("from") or element.get("loc")),  # of a text elsewhere in the file
+            "variants": name == "app" and (element.get("from") or element.get("loc")),  # of a text that is elsewhere
         }
         kind = next((kind for kind, found in kinds.items() if found), _KINDS.get(name))
         written = kind is not None and any(text.strip() for text in element.itertext())

@@ -168,10 +168,9 @@ def _rows(
     within: tuple[str, ...] = (),
     level_of: Callable[[ET.Element], int] = lambda _: 0,
 ) -> list[tuple[int, str]]:
-    """Return the paragraphs of a document; those inside another, such as text boxes and notes, follow it.
+    """Return the paragraphs of text in elements called ``within``, or everywhere, with levels of headings (0: text).
 
-    Text is read only in elements that are called ``within``, or everywhere in paragraphs. Each paragraph has the level
-    of a heading, which is 0 for text.
+    Paragraphs inside another, such as text boxes and notes, follow it.
     """
     rows: list[list[str]] = []
     levels: list[int] = []  # of headings, or 0
