@@ -289,7 +289,15 @@ MODELS = {
 }
 """Each model with the meaning of elements that a sparse array does not list, and a function of a container."""
 OTHERS = {
-    "text": ["LogCountRatio", "MeanSentences", "ConvolutionalSentences", "TextClassifier", "TextTopics", "Word2Vec"],
+    "text": [
+        "LogCountRatio",
+        "MeanSentences",
+        "ConvolutionalSentences",
+        "TextClassifier",
+        "TextTopics",
+        "Word2Vec",
+        "PositionCBOW",
+    ],
     "fields": ["FieldEncoder", "TableLabels"],
     "facts": ["HornRules", "InjectedLogic", "KnowledgeTensor", "UniversalSchema"],
     "sequences": [

@@ -12,6 +12,7 @@ from polyadic import (
     GloVe,
     JointCP,
     PoissonCP,
+    PositionCBOW,
     RandomVectors,
     SymmetricCP,
     Tucker,
@@ -93,6 +94,11 @@ EXAMPLES = [
         make=lambda: Word2Vec(2, epochs=2, sample=0, seed=0),
         fit=lambda model: pytest.importorskip("gensim") and model.fit(CORPUS),
         ask=lambda model: [model.embedding(CORPUS.vocabulary.words).vectors, model.history_],
+    ),
+    Example(
+        make=lambda: PositionCBOW(2, width=1, epochs=2, sample=0, seed=0),
+        fit=lambda model: model.fit(CORPUS),
+        ask=lambda model: [*_vectors(model), model.places([[0, 1], [-1, 2]]), model.log_noise_],
     ),
     Example(make=lambda: RandomVectors(2, seed=0), fit=lambda model: model.fit(PAIRS), ask=_vectors),
 ]

@@ -11,6 +11,7 @@ HOMES = {
     "NNSE": "polyadic.words.sparse_coding",
     "PPMISVD": "polyadic.words.pairwise",
     "PoissonCP": "polyadic.words.poisson",
+    "PositionCBOW": "polyadic.words.position_cbow",
     "RandomVectors": "polyadic.words.random_baseline",
     "SymmetricCP": "polyadic.words.symmetric",
     "Tucker": "polyadic.words.tucker",

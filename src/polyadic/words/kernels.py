@@ -33,6 +33,7 @@ import numpy as np
 from numba import njit
 
 from polyadic.core.kernels.common import PARTS, checked, frozen, imap, in_threads, sum_of_parts, table
+from polyadic.core.kernels.sgd import random_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -47,6 +48,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reor
 BLOCK = 1 << 22  # maximum size of the core contracted with the rows of a block of roots
 PART = 1 << 20
 """Entries whose gradients are summed in the precision of the factors before they are added in double precision."""
+POSITION_RATE = np.float32(0.05)  # learning rate of the weights of positions relative to that of vectors
 BATCH = 128  # fibres of a root that are multiplied at once: enough for a fast dense product, few enough for the cache
 
 
@@ -564,3 +566,93 @@ def _gram_fibres(starts, leaves, values, Q, first, last, product):
         for e in range(starts[f], starts[f + 1]):
             for r in range(rank):
                 product[leaves[e], r] += values[e] * t[r]
+
+
+# ---- continuous bag of words with weights of positions
+
+
+def cbow_epoch(
+    ids: NDArray[np.int32],
+    sentences: NDArray[np.int64],
+    U: NDArray[np.float32],
+    C: NDArray[np.float32],
+    D: NDArray[np.float32],
+    kept: NDArray[np.float64],
+    table: NDArray[np.int32],
+    *,
+    negative: int,
+    rates: Sequence[float],
+    state: np.uint64,
+) -> float:
+    """Update the vectors in place with each word of a text; return the mean loss of the predicted words.
+
+    Words are ids below ``len(U)``, others take up a position. A word is predicted with the probability ``kept``;
+    negative samples are drawn from ``table``. The learning rate goes from the first of ``rates`` to the second.
+    """
+    if not (U.shape == C.shape and D.shape[1] == U.shape[1] and len(D) % 2 == 0 and len(kept) == len(U)):
+        raise ValueError(f"vectors of shapes {U.shape}, {C.shape} and {D.shape} do not belong together")
+    if len(table) & (len(table) - 1) or table.min() < 0 or table.max() >= len(U) or sentences[-1] > len(ids):
+        raise ValueError("the table must have a power of two of known words, and sentences must be inside the text")
+    loss, words = _cbow(ids, sentences, U, C, D, kept, table, negative, rates[0], rates[1], np.uint64(state))
+    return float(loss / max(words, 1))
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _cbow(ids, sentences, U, C, D, kept, table, negative, first_rate, last_rate, state):
+    V, rank = U.shape
+    width = len(D) // 2
+    mask, unit = np.uint64(len(table) - 1), 1.0 / (1 << 53)
+    h, g = np.empty(rank, np.float32), np.empty(rank, np.float32)
+    loss, words = 0.0, 0
+    for s in range(len(sentences) - 1):
+        low, high = sentences[s], sentences[s + 1]
+        rate = np.float32(first_rate + (last_rate - first_rate) * low / len(ids))
+        for i in range(low, high):
+            t = ids[i]
+            if t < 0 or t >= V:
+                continue
+            state, bits = random_bits(state)
+            if (bits >> np.uint64(11)) * unit >= kept[t]:
+                continue
+            h[:] = 0
+            n = 0
+            for j in range(max(low, i - width), min(high, i + width + 1)):
+                c = ids[j]
+                if j != i and 0 <= c < V:
+                    v, d = C[c], D[j - i + width - (j > i)]
+                    for r in range(rank):
+                        h[r] += d[r] * v[r]
+                    n += 1
+            if n == 0:
+                continue
+            for r in range(rank):
+                h[r] /= np.float32(n)
+            g[:] = 0
+            for k in range(negative + 1):
+                w = t
+                if k > 0:
+                    state, bits = random_bits(state)
+                    w = table[bits & mask]
+                    if w == t:
+                        continue
+                u = U[w]
+                z = np.float32(0)
+                for r in range(rank):
+                    z += u[r] * h[r]
+                z = z if k == 0 else -z
+                e = np.float32(1 / (1 + math.exp(z)))  # the derivative of log(sigma(z))
+                loss += math.log1p(math.exp(-abs(z))) + max(-z, np.float32(0))
+                e = rate * e if k == 0 else -rate * e
+                for r in range(rank):
+                    g[r] += e * u[r]
+                    u[r] += e * h[r]
+            words += 1
+            for j in range(max(low, i - width), min(high, i + width + 1)):
+                c = ids[j]
+                if j != i and 0 <= c < V:
+                    v, d = C[c], D[j - i + width - (j > i)]
+                    for r in range(rank):
+                        before = v[r]
+                        v[r] += g[r] * d[r]
+                        d[r] += POSITION_RATE * g[r] * before
+    return loss, words

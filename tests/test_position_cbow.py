@@ -1,0 +1,77 @@
+"""Continuous bag of words with weights of positions: agreement with a slow twin, and planted places."""
+
+import numpy as np
+import pytest
+
+from polyadic import Corpus, PositionCBOW
+from polyadic.core.errors import InputError
+from polyadic.words.kernels import POSITION_RATE, cbow_epoch
+from polyadic.words.position_cbow import contexts_of
+
+
+def loss_of(U, C, D, targets, places):
+    """Negative log-likelihood of targets in places, without negative samples, in plain numpy."""
+    total = 0.0
+    for t, place in zip(targets, places, strict=True):
+        h = np.mean([D[j] * C[c] for j, c in place], axis=0)
+        total += np.log1p(np.exp(-U[t] @ h))
+    return total
+
+
+def test_an_epoch_is_a_step_along_the_gradient():
+    """Without negative samples and with a small rate, the vectors move against the gradient of the loss."""
+    rng = np.random.default_rng(0)
+    ids, sentences = np.array([2, 0, 1, 3, 1, 0], np.int32), np.array([0, 3, 6])  # 3 is unknown
+    before = [rng.standard_normal((n, 4)) for n in (3, 3, 4)]
+    after = [each.astype(np.float32) for each in before]
+    rate = 1e-3
+    none = {"negative": 0, "rates": (rate, rate), "state": np.uint64(1)}
+    loss = cbow_epoch(ids, sentences, *after, np.ones(3), np.zeros(2, np.int32), **none)
+    places = [[(2, 0), (3, 1)], [(1, 2), (2, 1)], [(0, 2), (1, 0)], [(3, 0)], [(0, 1)]]
+    places[3], places[4] = [(2, 0)], [(1, 1)]  # the unknown word takes up a position
+    targets = [2, 0, 1, 1, 0]
+    assert loss == pytest.approx(loss_of(*before, targets, places) / 5, rel=1e-2)
+
+    numbers = [2, 2, 2, 1, 1]  # of context words: their gradient is not divided by them, as in word2vec
+    for k, scale in ((0, 1.0), (1, None), (2, None)):
+        gradient = np.zeros_like(before[k])
+        for t, place, n in zip(targets, places, numbers, strict=True):
+            for at in np.ndindex(before[k].shape):
+                step = np.zeros_like(before[k])
+                step[at] = 1e-6
+                moved = [each + step if m == k else each for m, each in enumerate(before)]
+                slope = (loss_of(*moved, [t], [place]) - loss_of(*before, [t], [place])) / 1e-6
+                gradient[at] += slope * (n if scale is None else scale)
+        expected = -rate * gradient * (POSITION_RATE if k == 2 else 1)
+        assert after[k] - before[k] == pytest.approx(expected, abs=5e-6)
+
+
+def test_words_that_fit_a_place_are_predicted():
+    """What stands before a noun and what stands after it are told apart, which a bag of words cannot do."""
+    rng = np.random.default_rng(1)
+    nouns, before, after = ([f"{kind}{k}" for k in range(6)] for kind in ("noun", "left", "right"))
+    rows = [" ".join(rng.choice(each) for each in (before, nouns, after)) for _ in range(3000)]
+    corpus = Corpus.build(rows, min_count=1, stop_words=[])
+    model = PositionCBOW(12, width=2, epochs=5, sample=0, seed=0).fit(corpus)
+    index = corpus.vocabulary.index
+    first = model.places([[-1, -1, index["noun3"], index["right1"]]])  # a place before a noun
+    last = model.places([[index["left1"], index["noun3"], -1, -1]])
+    for h, words in ((first, before), (last, after)):
+        scores = model.vectors_ @ h[0] + model.log_noise_
+        assert {corpus.vocabulary.words[k] for k in np.argsort(-scores)[:6]} == {*words}
+    assert model.history_[-1] < model.history_[1] < model.history_[0]
+    again = PositionCBOW(12, width=2, epochs=5, sample=0, seed=0).fit(corpus)
+    assert np.array_equal(again.vectors_, model.vectors_)
+
+
+def test_contexts_are_words_of_the_sentence():
+    """Around each position are the words of its sentence, and -1 outside of it."""
+    ids, sentences = np.arange(10, 17), np.array([0, 4, 7])
+    found = contexts_of(ids, sentences, np.array([0, 3, 4]), 2)
+    assert found.tolist() == [[-1, -1, 11, 12], [11, 12, -1, -1], [-1, -1, 15, 16]]
+
+
+def test_contexts_of_another_width_are_refused():
+    model = PositionCBOW(2, width=2, epochs=1, seed=0).fit(Corpus.build(["a b c"] * 3, min_count=1, stop_words=[]))
+    with pytest.raises(InputError, match="contexts must have 4 columns"):
+        model.places([[0, 1]])
