@@ -366,11 +366,10 @@ def test_doors_check_what_they_are_given():
             score_trees(table, S, tree, parts._replace(**wrong))
     with pytest.raises(ValueError, match="delta"):
         difference_of_trees(table, parts, heads=tree[0], predicted=tree[0], delta=np.zeros(2, np.float32))
-    difference = difference_of_trees(
-        table, parts, heads=tree[0], predicted=tree[0], delta=np.zeros(1 << 14, np.float32)
-    )
+    delta = np.zeros(1 << 14, np.float32)
+    cells, counts, _ = difference_of_trees(table, parts, heads=tree[0], predicted=tree[0], delta=delta)
     with pytest.raises(ValueError, match="sum"):
-        move_weights(parts, difference, step=1.0, clock=1, sums=np.zeros(2))
+        move_weights(parts, cells, counts, step=1.0, clock=1, sums=np.zeros(2))
     long = np.zeros((MAX_WORDS + 2, 2), np.int32)
     with pytest.raises(ValueError, match="2 to 4095 rows"):
         score_trees(long, S, tree, parts)

@@ -111,9 +111,8 @@ class NGrams(Model):
         """
         self.check()
         if not isinstance(data, Coded):
-            raise InputError(
-                "NGrams requires strings encoded by polyadic.sequences.symbols.coded, and their alphabet size"
-            )
+            about = "NGrams requires strings encoded by polyadic.sequences.symbols.coded, and their alphabet size"
+            raise InputError(about)
         self.tree_ = count_substrings(data, size or int(data.symbols.max(initial=-1)) + 1, max_length=self.order)
         return self
 

@@ -92,8 +92,6 @@ class SpectralAutomaton(Model):
     tried_, history_ : dict of int to float, list of float
         Mean log-likelihood of a held-out string by rank, the best of several starts; and mean negative log-likelihood
         in each of the last passes over all strings.
-    interrupted_ : bool
-        Whether training was interrupted by Ctrl-C; the model is then the best so far, without the held-out strings.
 
     Notes
     -----

@@ -348,6 +348,6 @@ def _read(strings: Path, form: str) -> tuple[Any, Any]:
     from polyadic.sequences.symbols import read_pautomac, read_strings
 
     if form == "pautomac":
-        problem = read_pautomac(strings)
-        return problem.strings, range(problem.size)
+        data, size = read_pautomac(strings)
+        return data, range(size)
     return read_strings(strings), None

@@ -114,11 +114,6 @@ class RoleLearner:
         paid = total_score(cost, predicted) + float(none[predicted < 0].sum())
         return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
 
-    def loss_of_zero(self, choices: Sequence[Ints]) -> float:
-        """Return the mean loss per predicate when all weights are zero."""
-        width = len(self.parts.S) - 1
-        return float(np.mean([self.worst(np.zeros((len(roles), width)), roles)[1] for roles in choices]))
-
     def mean(self) -> RoleParts:
         """Return the parameters averaged over the initial values and the values after each predicate."""
         pairs = zip(self.parts, self._sums, strict=True)
@@ -260,7 +255,8 @@ class SemanticRoles(RoleLabels):
         if self.init == "power" and self.gamma < 1:
             parts = power_parts(frames, learning(parts, 1.0), rng=rng)
         learner = learning(parts, self.gamma)
-        yield Sweep([*learner.mean()], learner.loss_of_zero([roles for _, roles in frames]))
+        losses = [learner.worst(np.zeros((len(roles), len(names))), roles)[1] for _, roles in frames]  # of zero weights
+        yield Sweep([*learner.mean()], float(np.mean(losses)))
         while True:
             total = 0.0
             for at in tracked(rng.permutation(len(frames)).tolist(), "learning roles"):

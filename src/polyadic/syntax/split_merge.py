@@ -83,13 +83,35 @@ class SplitMergePCFG(LatentGrammar):
 
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
         rules, trees = in_arrays(forest)
-        how = {name: getattr(self, name) for name in ("cycles", "sweeps", "merged", "smoothing", "seed")}
-        solver = split_merge(trees, **how)
-        numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, callback=self.callback))
+        numbers, states = self._keep(run(self._sweeps(trees), max_iter=self.max_iter + 1, callback=self.callback))
         tensors = dict(zip(rules, _tensors(numbers, trees.rules, states), strict=True))
         tags = Counter(node.label for tree in forest for node in tree if not node.below)
         of = {rule[0]: len(tensor) for rule, tensor in tensors.items()}
         return RuleTensors(tensors, {tag: np.full(of[tag], UNSEEN / n) for tag, n in tags.items()}, np.ones(1))
+
+    def _sweeps(self, trees: TreeArrays) -> Iterator[Sweep]:
+        """Yield the rule probabilities and the state counts of each step; symbols of roots are never split.
+
+        The objective is the mean negative log-likelihood of a tree, including its words given their tags, before the
+        step that led to the factors.
+        """
+        rng = np.random.default_rng(self.seed)
+        states = np.ones(trees.rules[:, 0].max() + 1, np.int64)
+        root = trees.symbols[trees.roots[0]]
+        numbers = np.bincount(trees.edges[:, 0], minlength=len(trees.rules)).astype(float)
+        numbers = improved(numbers, TensorLayout.of(trees.rules, states), smoothing=0)
+        yield _swept(trees, numbers, states)[0]
+        for _ in range(self.cycles):
+            numbers, states = divided(numbers, trees.rules, states, np.arange(len(states)) != root, rng)
+            for step in range(2 * self.sweeps):
+                sweep, counts, inner, outer = _swept(trees, numbers, states)
+                yield sweep
+                if step == self.sweeps and self.merged > 0:
+                    groups = _groups(trees, inner, outer, states, self.merged)
+                    counts, states = gathered(counts, trees.rules, states, groups)
+                numbers = improved(counts, TensorLayout.of(trees.rules, states), smoothing=self.smoothing)
+        if self.cycles:
+            yield _swept(trees, numbers, states)[0]
 
 
 def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
@@ -147,32 +169,6 @@ class TensorLayout(NamedTuple):
         parents = firsts[rules[rule, 0]] + place // below[rule]
         children = np.cumsum(np.append(0, below))[rule] + place % below[rule]
         return cls(starts[:-1], parents, children, np.repeat(np.arange(len(states)), states))
-
-
-def split_merge(
-    trees: TreeArrays, *, cycles: int, sweeps: int, merged: float, smoothing: float, seed: int | None
-) -> Iterator[Sweep]:
-    """Train by alternating state splitting, merging and EM, and yield the rule probabilities and state counts.
-
-    The objective is the mean negative log-likelihood of a tree, including its words given their tags, before the step
-    that led to the factors. Symbols of roots are never split.
-    """
-    rng = np.random.default_rng(seed)
-    states = np.ones(trees.rules[:, 0].max() + 1, np.int64)
-    root = trees.symbols[trees.roots[0]]
-    numbers = np.bincount(trees.edges[:, 0], minlength=len(trees.rules)).astype(float)
-    numbers = improved(numbers, TensorLayout.of(trees.rules, states), smoothing=0)
-    yield _swept(trees, numbers, states)[0]
-    for _ in range(cycles):
-        numbers, states = divided(numbers, trees.rules, states, np.arange(len(states)) != root, rng)
-        for step in range(2 * sweeps):
-            sweep, counts, inner, outer = _swept(trees, numbers, states)
-            yield sweep
-            if step == sweeps and merged > 0:
-                counts, states = gathered(counts, trees.rules, states, _groups(trees, inner, outer, states, merged))
-            numbers = improved(counts, TensorLayout.of(trees.rules, states), smoothing=smoothing)
-    if cycles:
-        yield _swept(trees, numbers, states)[0]
 
 
 def _swept(trees: TreeArrays, numbers: Array, states: Ints) -> tuple[Sweep, Array, Array, Array]:

@@ -170,9 +170,9 @@ def _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW):
 
 
 @njit(cache=True, nogil=True)
-def _rows_of_features(table, dP, place, features, rows):
-    """Write the ids and gradients of the factor rows that change; return their count and squared norm."""
-    count, squares = 0, 0.0
+def _gradient_of_factor(table, dense, dP, place, features, rows):
+    """Write the gradients of all rows of ``U`` or ``V`` that change and return their count and squared norm."""
+    count, squares, more, total = 0, 0.0, dense.shape[1], 0.0
     for i in range(table.shape[0]):
         if not dP[i].any():
             continue
@@ -191,14 +191,6 @@ def _rows_of_features(table, dP, place, features, rows):
         place[features[k]] = -1
         for r in range(rows.shape[1]):
             squares += rows[k, r] * rows[k, r]
-    return count, squares
-
-
-@njit(cache=True, nogil=True)
-def _gradient_of_factor(table, dense, dP, place, features, rows):
-    """Write the gradients of all rows of ``U`` or ``V`` that change and return their count and squared norm."""
-    count, squares = _rows_of_features(table, dP, place, features, rows)
-    more, total = dense.shape[1], 0.0
     own = rows[count : count + more]  # of real-valued features
     own[:] = 0
     for i in range(dense.shape[0]):
