@@ -17,10 +17,19 @@ from polyadic import InputError, LowRankParser, load
 from polyadic.cli import app
 from polyadic.datasets.grammars import conllu, latin_sentence
 from polyadic.metrics.roles import match_roles, role_score
-from polyadic.syntax.kernels.role_cells import hashed_cells, score_cells
+from polyadic.syntax.kernels.arcs import score_cells
 from polyadic.syntax.predicates import PredicateFinder
 from polyadic.syntax.propositions import Argument, Proposition, Sentence, read_propositions
-from polyadic.syntax.role_features import TRIPLES, Frame, framed, frames_of, known_features, near_words, role_names
+from polyadic.syntax.role_features import (
+    TRIPLES,
+    Frame,
+    framed,
+    frames_of,
+    hashed_cells,
+    known_features,
+    near_words,
+    role_names,
+)
 from polyadic.syntax.role_labels import best_roles, played_once
 from polyadic.syntax.role_regression import RoleRegression
 from polyadic.syntax.semantic_roles import (

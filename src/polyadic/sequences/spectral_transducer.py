@@ -32,7 +32,7 @@ from polyadic.core.solvers.run import Result, run
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RARE, hull_automaton, maximized, mixed, svd_automaton
 from polyadic.sequences.hankel import GAP, STEP, Hankel, Statistic, hankel, least_trace_norm, selection, shared_cells
-from polyadic.sequences.kernels.pairs import pair_counts
+from polyadic.sequences.kernels.automata import pair_counts
 from polyadic.sequences.symbols import Coded, Strings, check_fitted, coded, known_symbols, listed
 from polyadic.sequences.transducers import WeightedTransducer
 

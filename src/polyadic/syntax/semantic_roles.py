@@ -19,29 +19,28 @@ The final parameters are averages of each factor by itself, as in :mod:`polyadic
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints
 from polyadic.core.kernels.common import mean_weights
 from polyadic.core.kernels.triples import summed_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Share
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.syntax.kernels.role_cells import score_cells
+from polyadic.syntax.kernels.arcs import score_cells
 from polyadic.syntax.low_rank_tensors import greedy_power
 from polyadic.syntax.role_features import TRIPLES, Frame, Known, framed, known_features
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels, best_roles, played_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints
     from polyadic.syntax.propositions import Sentence
 
-    Decoder = Callable[[Array, Array], Ints]
+Decoder = Callable[[Array, Array], Ints]
 
 
 class RoleParts(NamedTuple):
