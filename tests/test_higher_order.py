@@ -311,7 +311,7 @@ def test_a_step_takes_the_loss_away(gamma, updates):
         for parts in (before, after):
             for own, one in zip((*learner.parts, learner.tree_parts.weights), parts, strict=True):
                 own[...] = one
-            S = score_tensor_arcs(table, learner.parts, learner.pairs, gamma=gamma).scores
+            S = score_tensor_arcs(table, learner.parts, learner.pairs, gamma=gamma)[0]
             gains.append(-learner._excess(table, S, heads, found))
         assert gains[1] - gains[0] == pytest.approx(loss, rel=1e-3)
         assert gains[1] == pytest.approx((heads != found).sum(), rel=1e-3)

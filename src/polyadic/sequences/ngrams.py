@@ -111,8 +111,9 @@ class NGrams(Model):
         """
         self.check()
         if not isinstance(data, Coded):
-            about = "NGrams requires strings encoded by polyadic.sequences.symbols.coded, and their alphabet size"
-            raise InputError(about)
+            raise InputError(
+                "NGrams requires strings encoded by polyadic.sequences.symbols.coded, and their alphabet size"
+            )
         self.tree_ = count_substrings(data, size or int(data.symbols.max(initial=-1)) + 1, max_length=self.order)
         return self
 

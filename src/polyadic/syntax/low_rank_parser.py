@@ -253,7 +253,7 @@ class LowRankParser(Model):
 
     def _scores(self, forms: Sequence[str], table: Ints32) -> Array:
         dense = vector_rows(forms, self.vectors)
-        return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
+        return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense)[0]
 
     def _best(self, forms: Sequence[str], table: Ints32) -> Ints32:
         """Return the heads of the highest-scoring tree of a sentence."""
