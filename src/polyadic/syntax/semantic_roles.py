@@ -95,7 +95,10 @@ class RoleLearner:
 
     def worst(self, scores: Array, roles: Ints) -> tuple[Ints, float]:
         """Return the highest-scoring cost-augmented roles and their margin over the correct roles."""
-        cost, none = self._costs(roles)
+        known, (extra, wrong, missed) = roles >= 0, self.costs
+        cost = np.repeat(np.where(known, wrong, extra)[:, None], len(self.parts.S) - 1, axis=1)
+        cost[known, roles[known]] = 0
+        none = np.where(known, missed, 0.0)
         predicted = self.decode(scores + cost, none)
         paid = total_score(cost, predicted) + float(none[predicted < 0].sum())
         return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
@@ -104,13 +107,6 @@ class RoleLearner:
         """Return the parameters averaged over the initial values and the values after each predicate."""
         pairs = zip(self.parts, self._sums, strict=True)
         return RoleParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
-
-    def _costs(self, roles: Ints) -> tuple[Array, Array]:
-        """Return the costs of assigning each role, and of assigning no role, to each word."""
-        known, (extra, wrong, missed) = roles >= 0, self.costs
-        cost = np.repeat(np.where(known, wrong, extra)[:, None], len(self.parts.S) - 1, axis=1)
-        cost[known, roles[known]] = 0
-        return cost, np.where(known, missed, 0.0)
 
     def _step(self, frame: Frame, sums: Sums, roles: Ints, predicted: Ints, loss: float) -> None:
         """Update all parameters by one passive-aggressive step."""
