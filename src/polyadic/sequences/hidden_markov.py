@@ -196,11 +196,9 @@ class HiddenMarkov(Model):
             finally:
                 model.unknown = asked
 
-        def figure(loss: float) -> float:
-            return loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf
-
         values = ({} if numbers else {"smoothing": SMOOTHINGS}) | {"states": [k for k in STATES if k <= most]}
-        how: dict[str, Any] = {"fit": fit, "last": lambda model: model.fit(strings), "losses": losses, "figure": figure}
+        how: dict[str, Any] = {"fit": fit, "last": lambda model: model.fit(strings), "losses": losses}
+        how["figure"] = lambda loss: loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf
         how["measure"] = "negative log-density" if numbers else "perplexity"
         return SearchSpace(values=values, units="sequences", size="states", **how)
 
