@@ -193,10 +193,7 @@ def read_numbers(path: Path) -> list[Array]:
 
 
 def read_pautomac(path: Path) -> tuple[list[tuple[int, ...]], int]:
-    """Read strings of PAutomaC, and the size of the alphabet.
-
-    The file has ``number size`` in the first line, then ``length symbol symbol ...`` per string.
-    """
+    """Read PAutomaC strings (``number size``, then ``length symbol symbol ...`` per string), and the alphabet size."""
     name, rows = name_of(os.fspath(path)), _lines(path)
     where, line = next(rows, (f"{name}, line 1", ""))
     header = _numbers(where, line)

@@ -45,9 +45,6 @@ Number = Annotated[Count, Help("Number of sequences to sample from the model.")]
 SampleSeed = Annotated[Seed, Help("Random seed of the samples.")]
 
 
-# ---- hidden Markov models
-
-
 @HMM.verb(
     example="polyadic hmm train letters.txt --out hmm --states 4 --ends",
     settings={"given": (HIDDEN,)},
@@ -250,9 +247,6 @@ def _write_samples(draw: Any, number: int, seed: int | None) -> None:
     rng = np.random.default_rng(seed)
     sizes = (min(SAMPLED, number - start) for start in range(0, number, SAMPLED))
     output.write_lines((" ".join(map(str, each)) + "\n" for size in sizes for each in draw(size, rng)), None)
-
-
-# ---- weighted automata
 
 
 @AUTOMATON.verb(

@@ -135,8 +135,7 @@ class Known(NamedTuple):
 
 def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
     """Return the ids of the features of predicates, arguments and paths that occur at least ``min_count`` times."""
-    words: Counter[str] = Counter()
-    paths: Counter[str] = Counter()
+    words, paths = Counter[str](), Counter[str]()
     for sentence in sentences:
         rows = word_features(sentence.tree) if sentence.propositions else []
         for proposition in sentence.propositions:

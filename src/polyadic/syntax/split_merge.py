@@ -116,15 +116,12 @@ class SplitMergePCFG(LatentGrammar):
 def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
     """Convert binarised trees to arrays, and return the distinct rules and the arrays."""
     nodes = [node for tree in forest for node in tree]
-    symbols: dict[str, int] = {}
-    rules: dict[Production, int] = {}
-    kinds = []
+    symbols = {label: at for at, label in enumerate(dict.fromkeys(node.label for node in nodes))}
+    first: dict[Production, Node] = {}
     for node in nodes:
-        symbols.setdefault(node.label, len(symbols))
-        if node.rule not in rules:
-            rules[node.rule] = len(rules)
-            below = [symbols[label] for label in node.rule[1:]] if node.below else []
-            kinds.append([symbols[node.label], *below, -1, -1][:3])
+        first.setdefault(node.rule, node)
+    rules = {rule: at for at, rule in enumerate(first)}
+    kinds = [[*map(symbols.get, rule if node.below else rule[:1]), -1, -1][:3] for rule, node in first.items()]
     sizes = [len(tree) for tree in forest]
     shifts = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes).tolist()
     edges = [

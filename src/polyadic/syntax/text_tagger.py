@@ -158,8 +158,8 @@ class Lemmas:
         edits: defaultdict[tuple[str, str], Counter[tuple[int, str]]] = defaultdict(Counter)
         for (word, tag), lemma in self.known.items():
             low = lemma.lower()
-            shared = next((k for k, (a, b) in enumerate(zip(word, low, strict=False)) if a != b), None)
-            shared = min(len(word), len(low)) if shared is None else shared
+            different = (k for k, (a, b) in enumerate(zip(word, low, strict=False)) if a != b)
+            shared = next(different, min(len(word), len(low)))
             for length in range(min(MAX_SUFFIX, len(word)) + 1):
                 edits[word[len(word) - length :], tag][len(word) - shared, low[shared:]] += 1
         return {key: max(times, key=times.__getitem__) for key, times in edits.items()}

@@ -604,8 +604,7 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
     return table[:in_table].copy(), sums[:in_table].copy(), lists[whole, : items[whole, COUNT]].copy()
 
 
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Fast-math flags: sums may be reordered, but infinities and NaN are kept."""
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered, but infinities and NaN are kept
 
 
 @njit(cache=True, nogil=True)
