@@ -103,9 +103,8 @@ class RelationLearner:
     def learn(self, table: Ints32, heads: Ints32, labels: Ints) -> int:
         """Update the weights on a sentence and return the number of wrongly predicted relations."""
         self.clock += 1
-        how: dict[str, Any] = {"pairs": RELATION_PAIRS, "C": self.C, "clock": self.clock}
-        children = with_children(table, heads)
-        return step_arc_labels(children, heads, labels, weights=self.weights, sums=self._sums, **how)
+        how: dict[str, Any] = {"pairs": RELATION_PAIRS, "C": self.C, "clock": self.clock, "sums": self._sums}
+        return step_arc_labels(with_children(table, heads), heads, labels, weights=self.weights, **how)
 
     def mean(self) -> Floats:
         """Return the weights averaged over the initial values and the values after each sentence."""
