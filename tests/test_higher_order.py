@@ -311,7 +311,7 @@ def test_a_step_takes_the_loss_away(gamma, updates):
         for parts in (before, after):
             for own, one in zip((*learner.parts, learner.tree_parts.weights), parts, strict=True):
                 own[...] = one
-            S = score_tensor_arcs(table, learner.parts, learner.pairs, gamma=gamma).scores
+            S = score_tensor_arcs(table, learner.parts, learner.pairs, gamma=gamma)[0]
             gains.append(-learner._excess(table, S, heads, found))
         assert gains[1] - gains[0] == pytest.approx(loss, rel=1e-3)
         assert gains[1] == pytest.approx((heads != found).sum(), rel=1e-3)
@@ -366,11 +366,10 @@ def test_doors_check_what_they_are_given():
             score_trees(table, S, tree, parts._replace(**wrong))
     with pytest.raises(ValueError, match="delta"):
         difference_of_trees(table, parts, heads=tree[0], predicted=tree[0], delta=np.zeros(2, np.float32))
-    difference = difference_of_trees(
-        table, parts, heads=tree[0], predicted=tree[0], delta=np.zeros(1 << 14, np.float32)
-    )
+    delta = np.zeros(1 << 14, np.float32)
+    cells, counts, _ = difference_of_trees(table, parts, heads=tree[0], predicted=tree[0], delta=delta)
     with pytest.raises(ValueError, match="sum"):
-        move_weights(parts, difference, step=1.0, clock=1, sums=np.zeros(2))
+        move_weights(parts, cells, counts, step=1.0, clock=1, sums=np.zeros(2))
     long = np.zeros((MAX_WORDS + 2, 2), np.int32)
     with pytest.raises(ValueError, match="2 to 4095 rows"):
         score_trees(long, S, tree, parts)

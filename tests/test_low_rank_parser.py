@@ -78,9 +78,9 @@ def bin_of(h, m):
 def step(table, parts, pairs, *, dense=None, **how):
     """A step on copies; gives alpha, the new parts and their sums."""
     new, sums = (ArcParts(*map(change, parts)) for change in (np.copy, np.zeros_like))
-    scored = score_tensor_arcs(table, parts, pairs, gamma=how["gamma"], dense=dense)
+    _, products = score_tensor_arcs(table, parts, pairs, gamma=how["gamma"], dense=dense)
     scratch = delta, place = scratch_of(parts)
-    alpha = step_tensor_arcs(table, new, pairs, scored=scored, sums=sums, scratch=scratch, dense=dense, **how)
+    alpha = step_tensor_arcs(table, new, pairs, products=products, sums=sums, scratch=scratch, dense=dense, **how)
     assert not delta.any()
     assert (place == -1).all()
     return alpha, new, sums
@@ -91,7 +91,7 @@ def test_the_tensor_scores_all_combinations(n, seed):
     """With gamma 0 the score is the tensor, written out, summed over features of both ends, any and this distance."""
     table, parts, pairs, _ = case(n, seed)
     T = np.einsum("ir,jr,dr->ijd", *(part.astype(float) for part in parts[1:]))
-    S = score_tensor_arcs(table, parts, pairs, gamma=0.0).scores
+    S = score_tensor_arcs(table, parts, pairs, gamma=0.0)[0]
     for h, m in itertools.product(range(n + 1), range(1, n + 1)):
         if h != m:
             block = T[np.ix_(table[h][table[h] >= 0], table[m][table[m] >= 0])]
@@ -106,8 +106,8 @@ def test_dense_features_are_more_rows(n, seed):
     repeated = [np.where(np.arange(2)[None] < dense[:, [k]], 20 + k, -1) for k in range(2)]
     wide = np.concatenate([table, *repeated], axis=1).astype(np.int32)
     for gamma in (0.0, 0.4):
-        S = score_tensor_arcs(table, parts, pairs, gamma=gamma, dense=dense).scores
-        T = score_tensor_arcs(wide, parts, pairs, gamma=gamma).scores
+        S = score_tensor_arcs(table, parts, pairs, gamma=gamma, dense=dense)[0]
+        T = score_tensor_arcs(wide, parts, pairs, gamma=gamma)[0]
         np.testing.assert_allclose(S, T, rtol=1e-4, atol=1e-2)
     with pytest.raises(ValueError, match="dense must have type float32"):
         score_tensor_arcs(table, parts, pairs, gamma=0.5, dense=dense[1:])
@@ -120,7 +120,7 @@ def test_the_sparse_part_scores_pairs(n, seed):
     """With gamma 1 and no tags between, the score of an arc is the sum of the weights of the cells that it has."""
     table, parts, pairs, rng = case(n, seed)
     table[:, pairs.tag] = -1
-    S = score_tensor_arcs(table, parts, pairs, gamma=1.0).scores
+    S = score_tensor_arcs(table, parts, pairs, gamma=1.0)[0]
     heads = random_heads(n, rng)
     cells, values = tensor_cells(table, parts.theta, pairs, heads=heads)
     assert values.sum() == pytest.approx(score_of(S, heads), rel=1e-4, abs=1e-3)
@@ -132,8 +132,8 @@ def test_the_sparse_part_scores_pairs(n, seed):
 def test_parts_are_weighed(n, seed, gamma):
     """The score is gamma times that of pairs and 1 - gamma times that of the tensor."""
     table, parts, pairs, _ = case(n, seed)
-    pure = [score_tensor_arcs(table, parts, pairs, gamma=g).scores for g in (0.0, 1.0)]
-    mixed = score_tensor_arcs(table, parts, pairs, gamma=gamma).scores
+    pure = [score_tensor_arcs(table, parts, pairs, gamma=g)[0] for g in (0.0, 1.0)]
+    mixed = score_tensor_arcs(table, parts, pairs, gamma=gamma)[0]
     np.testing.assert_allclose(mixed, (1 - gamma) * pure[0] + gamma * pure[1], rtol=1e-4, atol=1e-2)
 
 
@@ -150,7 +150,7 @@ def test_a_step_is_along_the_gradient(n, seed, gamma, with_values):
     def gain(which, at, by):
         shifted = ArcParts(*map(np.copy, parts))
         shifted[which][at] += by
-        S = score_tensor_arcs(table, shifted, pairs, gamma=gamma, dense=dense).scores
+        S = score_tensor_arcs(table, shifted, pairs, gamma=gamma, dense=dense)[0]
         return score_of(S, heads) - score_of(S, found)
 
     for which, part in enumerate(parts):
@@ -173,7 +173,7 @@ def test_a_step_takes_the_loss_away(n, seed, loss):
     alpha, new, sums = step(table, parts, pairs, C=1e9, **how)
     gains = []
     for each in (parts, new):
-        S = score_tensor_arcs(table, each, pairs, gamma=1.0).scores
+        S = score_tensor_arcs(table, each, pairs, gamma=1.0)[0]
         gains.append(score_of(S, heads) - score_of(S, found))
     if alpha:  # pairs of which no feature is known make no difference
         assert gains[1] - gains[0] == pytest.approx(loss, rel=1e-3, abs=1e-3)
@@ -209,7 +209,7 @@ def test_factors_may_move_in_turn(n, seed, turn):
     assert [bool((a != b).any()) for a, b in zip(new[1:], parts[1:], strict=True)] == list(moves)
     gains = []
     for each in (parts, new):  # the score is linear in theta and one factor, so the whole loss is gone
-        S = score_tensor_arcs(table, each, pairs, gamma=0.3, dense=dense).scores
+        S = score_tensor_arcs(table, each, pairs, gamma=0.3, dense=dense)[0]
         gains.append(score_of(S, heads) - score_of(S, found))
     assert gains[1] - gains[0] == pytest.approx(0.5, rel=2e-2, abs=2e-2)
     assert alpha > 0

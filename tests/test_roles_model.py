@@ -17,14 +17,22 @@ from polyadic import InputError, LowRankParser, load
 from polyadic.cli import app
 from polyadic.datasets.grammars import conllu, latin_sentence
 from polyadic.metrics.roles import match_roles, role_score
-from polyadic.syntax.kernels.role_cells import hashed_cells, score_cells
+from polyadic.syntax.kernels.arcs import score_cells
 from polyadic.syntax.predicates import PredicateFinder
 from polyadic.syntax.propositions import Argument, Proposition, Sentence, read_propositions
-from polyadic.syntax.role_features import TRIPLES, Frame, framed, frames_of, known_features, near_words, role_names
+from polyadic.syntax.role_features import (
+    TRIPLES,
+    Frame,
+    framed,
+    frames_of,
+    hashed_cells,
+    known_features,
+    near_words,
+    role_names,
+)
 from polyadic.syntax.role_labels import best_roles, played_once
 from polyadic.syntax.role_regression import RoleRegression
 from polyadic.syntax.semantic_roles import (
-    Costs,
     RoleLearner,
     RoleParts,
     SemanticRoles,
@@ -56,7 +64,7 @@ def test_scores_are_those_of_the_formula(n, seed, gamma):
     """The tensor written out and summed over all combinations of features, and the weights of cells one by one."""
     frame, parts, _ = case(n, seed)
     T = np.einsum("ir,jr,kr,lr->ijkl", *(part.astype(float) for part in parts[1:]))
-    found = score_roles(frame, parts, gamma=gamma).scores
+    found = score_roles(frame, parts, gamma=gamma)[0]
     for a, r in itertools.product(range(n), range(3)):
         here = [table[table >= 0] for table in (frame.predicate[0], frame.words[a], frame.paths[a])]
         tensor = T[np.ix_(*here, [0, r + 1])].sum()
@@ -86,8 +94,8 @@ def test_cells_are_spread(seed):
 
 
 def gradient_and_loss(frame, parts, roles, found, gamma):
-    scored = score_roles(frame, parts, gamma=gamma)
-    return role_gradient(frame, parts, scored, roles=roles, predicted=found, gamma=gamma)
+    _, sums = score_roles(frame, parts, gamma=gamma)
+    return role_gradient(frame, parts, sums, roles=roles, predicted=found, gamma=gamma)
 
 
 @given(st.integers(1, 5), SEEDS, st.sampled_from([0.0, 0.4, 1.0]))
@@ -100,7 +108,7 @@ def test_the_gradient_is_that_of_the_difference(n, seed, gamma):
     def gain(which, at, by):
         shifted = RoleParts(*(part.copy() for part in parts))
         shifted[which][at] += by
-        S = score_roles(frame, shifted, gamma=gamma).scores
+        S = score_roles(frame, shifted, gamma=gamma)[0]
         return total_score(S, roles) - total_score(S, found)
 
     for which, (part, (at, change)) in enumerate(zip(parts, moves, strict=True)):
@@ -117,9 +125,7 @@ def test_the_gradient_is_that_of_the_difference(n, seed, gamma):
 def learner_of(parts, *, gamma, C, costs=(1.0, 1.0, 1.0)):
     once = np.array([True, True, False])
     copied = RoleParts(*(part.copy() for part in parts))
-    return RoleLearner(
-        copied, gamma=gamma, C=C, costs=Costs(*costs), decode=lambda S, none: best_roles(S, none, once=once)
-    )
+    return RoleLearner(copied, gamma=gamma, C=C, costs=costs, decode=lambda S, none: best_roles(S, none, once=once))
 
 
 @given(st.integers(1, 5), SEEDS)
@@ -129,7 +135,7 @@ def test_a_step_takes_the_loss_away(n, seed):
     roles = best_roles(rng.normal(size=(n, 3)), once=np.array([True, True, False]))
     learner = learner_of(parts, gamma=1.0, C=1e9)
     found, loss = learner.learn(frame, roles)
-    before, after = (score_roles(frame, each, gamma=1.0).scores for each in (parts, learner.parts))
+    before, after = (score_roles(frame, each, gamma=1.0)[0] for each in (parts, learner.parts))
     gains = [total_score(S, roles) - total_score(S, found) for S in (before, after)]
     moved = any((a != b).any() for a, b in zip(parts, learner.parts, strict=True))
     if moved:
@@ -169,7 +175,7 @@ def test_the_loss_is_the_worst_margin(n, seed, costs):
     """The loss is the largest, over all choices, of what a choice costs plus how much better it scores."""
     frame, parts, rng = case(n, seed)
     roles = best_roles(rng.normal(size=(n, 3)), once=np.array([True, True, False]))
-    S = score_roles(frame, parts, gamma=0.5).scores
+    S = score_roles(frame, parts, gamma=0.5)[0]
     _, loss = learner_of(parts, gamma=0.5, C=1e-9, costs=costs).learn(frame, roles)
     extra, wrong, missed = costs
 
@@ -307,12 +313,12 @@ def test_where_the_tensor_starts():
     theta = rng.normal(size=(1 << 16) + len(names) + 1).astype(np.float32)
     frame, roles = frames[0]
     cells, values = tensor_cells(frame, theta, roles)
-    S = score_roles(frame, random_parts(known, len(names), 1, bits=16, rng=rng)._replace(theta=theta), gamma=1.0).scores
+    S = score_roles(frame, random_parts(known, len(names), 1, bits=16, rng=rng)._replace(theta=theta), gamma=1.0)[0]
     assert values.sum() == pytest.approx(total_score(S, roles), rel=1e-4)
     assert len(cells) <= 2 * len(TRIPLES) * (roles >= 0).sum()
     once = played_once(names, "core")
     parts = random_parts(known, len(names), 300, bits=16, rng=rng)
-    how = {"C": 1.0, "costs": Costs(), "decode": lambda scores, none: best_roles(scores, none, once=once)}
+    how = {"C": 1.0, "costs": (1.0, 1.0, 1.0), "decode": lambda scores, none: best_roles(scores, none, once=once)}
     learner = RoleLearner(parts, gamma=1.0, **how)
     start = power_parts(frames, learner, rng=rng)
     assert not start.theta.any()

@@ -10,7 +10,7 @@ from polyadic import SpectralTransducer, WeightedTransducer
 from polyadic.core.errors import InputError
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.hankel import least_trace_norm
-from polyadic.sequences.kernels.pairs import pair_counts, pair_values
+from polyadic.sequences.kernels.automata import pair_counts, pair_values
 from polyadic.sequences.spectral_transducer import _edits, completed_pairs
 from polyadic.sequences.symbols import coded
 

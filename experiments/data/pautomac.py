@@ -51,15 +51,15 @@ def pautomac_problem(number: int, *, root: Root = None) -> Problem:
     """
     check_choice("number", str(number), [str(each) for each in PROBLEMS])
     where = folder(root) / "sequences" / "pautomac"
-    train, test = (read_pautomac(where / f"{number}.pautomac.{part}") for part in ("train", "test"))
+    (train, size), (test, other) = (read_pautomac(where / f"{number}.pautomac.{part}") for part in ("train", "test"))
     truth = np.array(read_probabilities(where / f"{number}.pautomac_solution.txt"))
-    if test.size != train.size or len(truth) != len(test.strings):
+    if other != size or len(truth) != len(test):
         raise InputError(
             f"{where}: test and training of problem {number} must be of one alphabet, and each test string have its"
-            f" probability; got alphabets of {train.size} and {test.size}, {len(test.strings)} strings and {len(truth)}"
+            f" probability; got alphabets of {size} and {other}, {len(test)} strings and {len(truth)}"
         )
-    model = pautomac_model(where / f"{number}.pautomac_model.txt", train.size)
-    return Problem(train.strings, test.strings, train.size, truth, model)
+    model = pautomac_model(where / f"{number}.pautomac_model.txt", size)
+    return Problem(train, test, size, truth, model)
 
 
 def pautomac_model(path: Path, size: int) -> WeightedAutomaton:

@@ -43,14 +43,10 @@ def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statist
         automaton.check_sums()
     start, stop = automaton.alpha0, automaton.alpha_inf
     rest = np.eye(automaton.rank) - automaton.A.sum(axis=0)
-    if before == "factor" and after != "factor":
-        start = start @ rest
-    if before != "string" and after == "string":
-        stop = rest @ stop
-    if before != "factor" and after == "factor":
-        start = automaton.anywhere
-    if before == "string" and after != "string":
-        stop = automaton.total
+    if (before == "factor") != (after == "factor"):
+        start = start @ rest if before == "factor" else automaton.anywhere
+    if (before == "string") != (after == "string"):
+        stop = rest @ stop if after == "string" else automaton.total
     return WeightedAutomaton(start, automaton.A, stop)
 
 

@@ -56,15 +56,12 @@ STEP = 50.0  # step of ADMM relative to the penalty, for probabilities observed 
 EXACT, GAP = 1e-8, 1e-4  # residual of singular vectors, and duality gap at which the solver stops
 
 
-COUNTS = {
+COUNTS = {  # kinds of counts of cells, rows, columns, beginnings and ends
     "string": (WHOLE, AT_START, AT_END, WHOLE, WHOLE),
     "prefix": (AT_START, AT_START, ANYWHERE, AT_START, WHOLE),
     "factor": (ANYWHERE, ANYWHERE, ANYWHERE, AT_START, AT_END),
 }
-"""Kinds of counts of cells, rows, columns, beginnings and ends.
-
-Rows are prefixes of strings, or substrings for factors; columns are substrings, or suffixes for whole strings.
-"""
+"""Rows are prefixes of strings, or substrings for factors; columns are substrings, or suffixes for whole strings."""
 
 
 class Hankel(NamedTuple):

@@ -52,12 +52,10 @@ class HiddenMarkov(Model):
     states : int
         Number of hidden states.
     init : {"best", "spectral", "anchors", "clusters", "random"}
-        Initialization of the EM algorithm: spectral estimates (spectral), anchor symbols (anchors), clusters of symbols
-        (clusters), random distributions (random), or the best of the first three (best). Spectral estimates are from
-        moments of three symbols (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`); for anchors and clusters
-        see :mod:`~polyadic.sequences.hidden_spectral`. "best" runs ten iterations from each of the first three and
-        continues with the most likely. All but "random" allow at most as many states as symbols. For Gaussian
-        emissions, "best" is "clusters" (k-means), and "random" uses random observations as means.
+        Initialization of the EM algorithm: moments of three symbols (spectral), anchor symbols (anchors), clusters of
+        symbols (clusters; see :mod:`~polyadic.sequences.hidden_spectral`), random distributions (random), or the most
+        likely of the first three after ten iterations each (best). All but "random" allow at most as many states as
+        symbols. For Gaussian emissions, "best" is "clusters" (k-means), and "random" uses random observations as means.
     emissions : {"symbols", "gaussian"}
         Emissions: a probability for each symbol (symbols), or normal distributions of numbers or vectors (gaussian).
     covariance_type : {"diag", "full"}
@@ -198,11 +196,9 @@ class HiddenMarkov(Model):
             finally:
                 model.unknown = asked
 
-        def figure(loss: float) -> float:
-            return loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf
-
         values = ({} if numbers else {"smoothing": SMOOTHINGS}) | {"states": [k for k in STATES if k <= most]}
-        how: dict[str, Any] = {"fit": fit, "last": lambda model: model.fit(strings), "losses": losses, "figure": figure}
+        how: dict[str, Any] = {"fit": fit, "last": lambda model: model.fit(strings), "losses": losses}
+        how["figure"] = lambda loss: loss if numbers else math.exp(loss) if loss < MAX_LOG else math.inf
         how["measure"] = "negative log-density" if numbers else "perplexity"
         return SearchSpace(values=values, units="sequences", size="states", **how)
 
@@ -374,12 +370,11 @@ class HiddenMarkov(Model):
         if k > symbols:
             got = f"{k} states and {symbols} symbols: use fewer states or init='random'"
             raise InputError(f"init={init!r} requires at most as many states as symbols; got {got}", "init")
-        if init == "spectral":
-            chain = hidden_spectral.spectral_chain(data, k, symbols=symbols, seed=seed)
-        elif init == "anchors":
+        if init == "anchors":
             chain = hidden_spectral.anchor_chain(data, k, symbols=symbols)
         else:
-            chain = hidden_spectral.cluster_chain(data, k, symbols=symbols, seed=seed)
+            estimate = hidden_spectral.spectral_chain if init == "spectral" else hidden_spectral.cluster_chain
+            chain = estimate(data, k, symbols=symbols, seed=seed)
         shares = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
         means: tuple[Any, ...] = (1 / k, 1 / k, shares[:, None])
         return HiddenChain(*((1 - MIXED) * part + MIXED * mean for part, mean in zip(chain, means, strict=True)))

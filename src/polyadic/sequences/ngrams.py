@@ -159,9 +159,7 @@ class NGrams(Model):
         return string_logs(data, self.tree_.size, self.along)
 
 
-def tuned_ngrams(
-    data: Coded, held_out: Coded, size: int, *, orders: Sequence[int] = (3,), discounts: Sequence[float] = DISCOUNTS
-) -> NGrams:
+def tuned_ngrams(data: Coded, held_out: Coded, size: int, *, orders: Sequence[int] = (3,)) -> NGrams:
     """Select the order and discount of an n-gram model by the likelihood of held-out strings."""
-    models = (NGrams(order, discount=discount).fit(data, size) for order in orders for discount in discounts)
+    models = (NGrams(order, discount=discount).fit(data, size) for order in orders for discount in DISCOUNTS)
     return max(models, key=lambda model: float(model.logs(held_out).mean()))

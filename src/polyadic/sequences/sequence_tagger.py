@@ -141,7 +141,7 @@ class SequenceTagger(Model):
             if self.init == "svd":
                 first = TagLearner(sentences, gold, parts, self)
                 first.epoch(rng)
-                parts = first.mean()
+                parts = first.tables.means(first.seen)
                 del first  # it is several times larger
                 parts = of_rank(parts, K)
             else:
@@ -153,7 +153,8 @@ class SequenceTagger(Model):
         yield Sweep([*learner.tables.weights()], start[self.loss])
         while True:
             loss = learner.epoch(rng)
-            yield Sweep([*(learner.mean() if self.averaged else learner.tables.weights())], loss)
+            tables = learner.tables
+            yield Sweep([*(tables.means(learner.seen) if self.averaged else tables.weights())], loss)
 
     def predict(self, X: Features) -> list[list[str]]:
         """Return the highest-scoring tags of each sentence."""
@@ -338,10 +339,6 @@ class TagLearner:
             total += tag_epoch(self.sentences, self.gold, self.tables, order=block, seen=self.seen, **self._how)
             self.seen += len(block)
         return total / n
-
-    def mean(self) -> TagParts:
-        """Return the weights averaged over the initial values and the values after each sentence."""
-        return self.tables.means(self.seen)
 
 
 def of_rank(parts: TagParts, rank: int) -> TagParts:

@@ -30,7 +30,6 @@ from polyadic.sequences.symbols import Coded, Strings, check_fitted, coded, know
 
 if TYPE_CHECKING:
     from polyadic.core.annotations import Array
-    from polyadic.core.forms import Factors
 
 MIN_GAIN = 1e-4  # minimum gain of an EM pass in log-likelihood per string; below it EM stops
 BLUR = 0.1  # weight of random transitions before EM; 0.01 to 0.3 gave equal likelihoods, 0 a worse one
@@ -92,8 +91,6 @@ class SpectralAutomaton(Model):
     tried_, history_ : dict of int to float, list of float
         Mean log-likelihood of a held-out string by rank, the best of several starts; and mean negative log-likelihood
         in each of the last passes over all strings.
-    interrupted_ : bool
-        Whether training was interrupted by Ctrl-C; the model is then the best so far, without the held-out strings.
 
     Notes
     -----
@@ -368,13 +365,9 @@ class AutomatonLearner:
 
     def likelier(self, automaton: WeightedAutomaton, passes: int, held_out: Coded | None = None) -> Result:
         """Run EM until the held-out likelihood stops improving or the gain per pass is too small."""
-
-        def surprise(parts: Factors) -> float:
-            return math.inf if held_out is None else -float(WeightedAutomaton(*parts).logs(held_out).mean())
-
         steps = _until_within_tol(likelier(automaton, self._prefixes))
         seen = tracked(steps, f"{automaton.rank} states", total=passes)
-        measure = None if held_out is None else surprise
+        measure = None if held_out is None else lambda parts: -float(WeightedAutomaton(*parts).logs(held_out).mean())
         return run(iter(seen), max_iter=passes, measure=measure, callback=self.settings.callback)
 
     def _mixed(self, automaton: WeightedAutomaton, start: int, held_out: Coded | None, ngrams: NGrams) -> Tried:

@@ -32,7 +32,7 @@ from polyadic.core.solvers.run import Result, run
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RARE, hull_automaton, maximized, mixed, svd_automaton
 from polyadic.sequences.hankel import GAP, STEP, Hankel, Statistic, hankel, least_trace_norm, selection, shared_cells
-from polyadic.sequences.kernels.pairs import pair_counts
+from polyadic.sequences.kernels.automata import pair_counts
 from polyadic.sequences.symbols import Coded, Strings, check_fitted, coded, known_symbols, listed
 from polyadic.sequences.transducers import WeightedTransducer
 
@@ -56,9 +56,8 @@ class SpectralTransducer(Model):
 
     .. math:: f(s, t) = \sum_{z\ \mathrm{aligns}\ s, t} \alpha_0 A_{z_1} \cdots A_{z_n} \alpha_\infty
 
-    Each :math:`z_i` reads an input symbol, writes an output symbol, or both. See
-    :mod:`~polyadic.sequences.transducers` for the algebra and :mod:`~polyadic.sequences.spectral_transducer` for the
-    objectives.
+    Each :math:`z_i` reads an input symbol, writes an output symbol, or both. :mod:`~polyadic.sequences.transducers` has
+    the algebra, :mod:`~polyadic.sequences.spectral_transducer` the objectives.
 
     Parameters
     ----------

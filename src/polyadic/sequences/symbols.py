@@ -160,13 +160,6 @@ def check_fitted(model: object, name: str) -> None:
         raise InputError(f"this {type(model).__name__} is not fitted yet; call fit first")
 
 
-class NumberStrings(NamedTuple):
-    """Strings of integer symbols, with the size of the alphabet."""
-
-    strings: list[tuple[int, ...]]
-    size: int
-
-
 def read_strings(path: Path) -> list[tuple[str, ...]]:
     """Read one string per line with spaces between its symbols; an empty line is the empty string."""
     strings = [tuple(line.split()) for _, line in _lines(path)]
@@ -199,8 +192,8 @@ def read_numbers(path: Path) -> list[Array]:
     return sequences
 
 
-def read_pautomac(path: Path) -> NumberStrings:
-    """Read strings of PAutomaC: ``number size`` in the first line, then ``length symbol symbol ...`` per string."""
+def read_pautomac(path: Path) -> tuple[list[tuple[int, ...]], int]:
+    """Read PAutomaC strings (``number size``, then ``length symbol symbol ...`` per string), and the alphabet size."""
     name, rows = name_of(os.fspath(path)), _lines(path)
     where, line = next(rows, (f"{name}, line 1", ""))
     header = _numbers(where, line)
@@ -223,7 +216,7 @@ def read_pautomac(path: Path) -> NumberStrings:
         strings.append(tuple(string))
     if len(strings) < many:
         raise InputError(f"{name}: the first line declares {many:,} strings, but there are {len(strings):,}")
-    return NumberStrings(strings, size)
+    return strings, size
 
 
 def read_probabilities(path: Path) -> list[float]:

@@ -45,9 +45,6 @@ Number = Annotated[Count, Help("Number of sequences to sample from the model.")]
 SampleSeed = Annotated[Seed, Help("Random seed of the samples.")]
 
 
-# ---- hidden Markov models
-
-
 @HMM.verb(
     example="polyadic hmm train letters.txt --out hmm --states 4 --ends",
     settings={"given": (HIDDEN,)},
@@ -252,9 +249,6 @@ def _write_samples(draw: Any, number: int, seed: int | None) -> None:
     output.write_lines((" ".join(map(str, each)) + "\n" for size in sizes for each in draw(size, rng)), None)
 
 
-# ---- weighted automata
-
-
 @AUTOMATON.verb(
     word="train",
     example="polyadic automaton train letters.txt --out automaton",
@@ -348,6 +342,6 @@ def _read(strings: Path, form: str) -> tuple[Any, Any]:
     from polyadic.sequences.symbols import read_pautomac, read_strings
 
     if form == "pautomac":
-        problem = read_pautomac(strings)
-        return problem.strings, range(problem.size)
+        data, size = read_pautomac(strings)
+        return data, range(size)
     return read_strings(strings), None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.sequences.automata import WeightedAutomaton
-from polyadic.sequences.kernels.pairs import pair_values
+from polyadic.sequences.kernels.automata import pair_values
 
 if TYPE_CHECKING:
     from polyadic.core.annotations import Array, Ints

@@ -73,7 +73,7 @@ def _columns(tree: Tree) -> list[tuple[str, list[str]]]:
     # a missing tag is replaced by the universal one
     t = [ROOT, *(tag if tag != "_" or not x else x for tag, x in zip(tree.xpos, p[1:], strict=True))]
     w, s = [ROOT, *tree.forms], ["", *_present(tree.lemmas, n)]
-    before, after = _before(t), _after(t)
+    before, after = [EDGE, *t[:-1]], [*t[1:], EDGE]
     return [
         ("", [ANY] * len(w)),
         ("w", w),
@@ -84,14 +84,14 @@ def _columns(tree: Tree) -> list[tuple[str, list[str]]]:
         ("tl", [f"{x} {y}" for x, y in zip(before, t, strict=True)]),
         ("tr", [f"{x} {y}" for x, y in zip(t, after, strict=True)]),
         ("lp", [x and f"{x} {y}" for x, y in zip(s, p, strict=True)]),
-        ("w-", _before(w)),
-        ("w+", _after(w)),
+        ("w-", [EDGE, *w[:-1]]),
+        ("w+", [*w[1:], EDGE]),
         ("l-", ["", *s[:-1]]),
         ("l+", [*s[1:], ""]),
         ("t-", before),
         ("t+", after),
-        ("t--", _before(before)),
-        ("t++", _after(after)),
+        ("t--", [EDGE, *before[:-1]]),
+        ("t++", [*after[1:], EDGE]),
         ("tt", [f"{x} {y} {z}" for x, y, z in zip(before, t, after, strict=True)]),
         ("p-", ["", *p[:-1]]),
         ("p+", [*p[1:], ""]),
@@ -101,14 +101,6 @@ def _columns(tree: Tree) -> list[tuple[str, list[str]]]:
 
 def _present(column: Sequence[str], n: int) -> list[str]:
     return ["" if x == "_" else x for x in column] if column else [""] * n
-
-
-def _before(column: list[str]) -> list[str]:
-    return [EDGE, *column[:-1]]
-
-
-def _after(column: list[str]) -> list[str]:
-    return [*column[1:], EDGE]
 
 
 _PAIRS = (

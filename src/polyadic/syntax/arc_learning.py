@@ -52,22 +52,22 @@ class ArcLearner:
 
     def learn(self, table: Ints32, heads: AnyArray, dense: Floats | None = None) -> tuple[Ints32, float]:
         """Update the parameters on one sentence and return the predicted tree and the loss."""
-        scored = score_tensor_arcs(table, self.parts, self.pairs, gamma=self.gamma, dense=dense)
+        scores, products = score_tensor_arcs(table, self.parts, self.pairs, gamma=self.gamma, dense=dense)
         words = np.arange(1, len(table))
-        augmented = scored.scores + 1
+        augmented = scores + 1
         augmented[heads, words] -= 1
         predicted = self._best(table, augmented, heads)
         wrong = int((predicted != heads).sum())
         self.clock += 1
         if not wrong:
             return predicted, 0.0
-        loss = wrong + self._excess(table, scored.scores, heads, predicted)
+        loss = wrong + self._excess(table, scores, heads, predicted)
         if loss > 0:
             moves = _TURNS[self._steps % 3] if self.updates == "cyclic" else (True, True, True)
             self._steps += 1
             how: dict[str, Any] = {"gamma": self.gamma, "C": self.C, "clock": self.clock, "moves": moves}
             how |= {"sums": self._sums, "scratch": self._scratch, "dense": dense}
-            self._step(table, how | {"scored": scored, "heads": heads, "predicted": predicted, "loss": loss})
+            self._step(table, how | {"products": products, "heads": heads, "predicted": predicted, "loss": loss})
         return predicted, max(loss, 0.0)
 
     def _best(self, _: Ints32, scores: Array, __: AnyArray) -> Ints32:
@@ -103,9 +103,8 @@ class RelationLearner:
     def learn(self, table: Ints32, heads: Ints32, labels: Ints) -> int:
         """Update the weights on a sentence and return the number of wrongly predicted relations."""
         self.clock += 1
-        how: dict[str, Any] = {"pairs": RELATION_PAIRS, "C": self.C, "clock": self.clock}
-        children = with_children(table, heads)
-        return step_arc_labels(children, heads, labels, weights=self.weights, sums=self._sums, **how)
+        how: dict[str, Any] = {"pairs": RELATION_PAIRS, "C": self.C, "clock": self.clock, "sums": self._sums}
+        return step_arc_labels(with_children(table, heads), heads, labels, weights=self.weights, **how)
 
     def mean(self) -> Floats:
         """Return the weights averaged over the initial values and the values after each sentence."""

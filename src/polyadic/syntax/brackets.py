@@ -91,8 +91,7 @@ class Phrase(NamedTuple):
 
 def bracketing(tree: Phrase) -> Bracketing:
     """Return the words, tags and labelled spans of a tree for bracket evaluation."""
-    tags = tree.tags()
-    return Bracketing([tag.word or "" for tag in tags], [tag.label for tag in tags], tree.spans())
+    return Bracketing(tree.words(), [tag.label for tag in tree.tags()], tree.spans())
 
 
 def read_phrases(path: Path) -> Iterator[Phrase]:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import Path
 
-    Columns = tuple[tuple[str, ...], ...]
-
+Columns = tuple[tuple[str, ...], ...]
 _BLANKS = re.compile(r"[ \t]+")
 BOUNDARY = "-DOCSTART-"  # first column of the line before a document in CoNLL-2003
 FIRST = 1000  # sentences that determine the number of columns and the tags of a file

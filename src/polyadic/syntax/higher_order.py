@@ -26,7 +26,7 @@ Yuille (2011), Perturb-and-MAP random fields, for the noise
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 
@@ -115,7 +115,7 @@ class HigherOrderParser(LowRankParser):
         _check_length(tree.forms)
         table = self._coder(tree)
         by_arcs, _ = super().candidates(tree, k=k)
-        proposed = np.unique(np.concatenate([self._reached(tree.forms, table).trees, by_arcs]), axis=0)
+        proposed = np.unique(np.concatenate([self._reached(tree.forms, table), by_arcs]), axis=0)
         scores = score_trees(table, self._scores(tree.forms, table), proposed, self._tree_parts())
         best = np.argsort(-scores, kind="stable")[:k]
         return proposed[best], scores[best]
@@ -139,12 +139,13 @@ class HigherOrderParser(LowRankParser):
         return TreeParts(self.order, TEMPLATES, self.tree_weights_, self.gamma)
 
     def _best(self, forms: Sequence[str], table: Ints32) -> Ints32:
-        return self._reached(forms, table).trees[0]
+        return self._reached(forms, table)[0]
 
-    def _reached(self, forms: Sequence[str], table: Ints32) -> Climbed:
+    def _reached(self, forms: Sequence[str], table: Ints32) -> Ints32:
+        """Return the trees found from all starts, best first."""
         _check_length(forms)
         rng = np.random.default_rng(self.seed)
-        return self._search(self.restarts)(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)
+        return self._search(self.restarts)(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)[0]
 
     def _search(self, restarts: int) -> TreeSearch:
         return TreeSearch(self._decode, self.decoding == "projective", self.one_root, restarts, NOISE, BEAM)
@@ -165,13 +166,6 @@ MAX_HEADS = 50  # heads considered per word; with 30 and with all, long sentence
 CELLS = 1 << 16  # perturbed scores drawn at a time, unless one table has more; enough for all starts of 56 words
 
 
-class Climbed(NamedTuple):
-    """Dependency trees found by hill climbing and their scores, in decreasing order of score."""
-
-    trees: Ints32
-    values: Array
-
-
 @dataclass(frozen=True)
 class TreeSearch:
     """Search for the best dependency tree by hill climbing, from trees that ``decode`` finds by arc scores."""
@@ -185,8 +179,8 @@ class TreeSearch:
 
     def __call__(
         self, table: Ints32, scores: Array, *, parts: TreeParts, rng: np.random.Generator, wanted: Ints32 | None = None
-    ) -> Climbed:
-        """Return the trees found from all starts, best first; arcs of ``wanted`` are never pruned."""
+    ) -> tuple[Ints32, Array]:
+        """Return the trees found from all starts and their scores, best first; arcs of ``wanted`` are never pruned."""
         size = len(table)
         slices = blocks(self.restarts, max(1, CELLS // scores.size))
         noise = (self.noise * rng.gumbel(size=(each.stop - each.start, *scores.shape)) for each in slices)
@@ -202,7 +196,7 @@ class TreeSearch:
         how = {"projective": self.projective, "single_root": self.single_root}
         trees, values = climb_trees(table, scores, np.concatenate(starts), parts=parts, allowed=allowed, **how)
         order = np.argsort(-values, kind="stable")
-        return Climbed(trees[order], values[order])
+        return trees[order], values[order]
 
 
 class TreeLearner(ArcLearner):
@@ -217,7 +211,7 @@ class TreeLearner(ArcLearner):
         self._delta = np.zeros(len(tree_parts.weights), np.float32)
 
     def _best(self, table: Ints32, scores: Array, heads: AnyArray) -> Ints32:
-        return self.search(table, scores, parts=self.tree_parts, rng=self.rng, wanted=heads).trees[0]
+        return self.search(table, scores, parts=self.tree_parts, rng=self.rng, wanted=heads)[0][0]
 
     def _excess(self, table: Ints32, S: Array, heads: AnyArray, predicted: AnyArray) -> float:
         of_predicted, of_heads = score_trees(table, S, np.stack([predicted, heads]), self.tree_parts)
@@ -225,10 +219,10 @@ class TreeLearner(ArcLearner):
 
     def _step(self, table: Ints32, how: dict[str, Any]) -> float:
         trees = {"heads": how["heads"], "predicted": how["predicted"]}
-        difference = climbing.difference_of_trees(table, self.tree_parts, delta=self._delta, **trees)
-        alpha = super()._step(table, {**how, "more": self.gamma**2 * difference.squares})
+        cells, counts, squares = climbing.difference_of_trees(table, self.tree_parts, delta=self._delta, **trees)
+        alpha = super()._step(table, {**how, "more": self.gamma**2 * squares})
         how = {"step": alpha * self.gamma, "clock": self.clock, "sums": self._tree_sums}
-        climbing.move_weights(self.tree_parts, difference, **how)
+        climbing.move_weights(self.tree_parts, cells, counts, **how)
         return alpha
 
     def reached(self, *, averaged: bool) -> list[Floats]:

@@ -29,7 +29,7 @@ from polyadic.syntax.binarising import PARTIAL
 from polyadic.syntax.brackets import Phrase
 from polyadic.syntax.grammar import PreparedGrammar, plain_scores
 from polyadic.syntax.kernels.chart import inside, outside, value_of
-from polyadic.syntax.kernels.latent_chart import Forest, LatentSums, best_edges, forest_of, in_a_row, latent_sums
+from polyadic.syntax.kernels.latent_chart import Forest, best_edges, forest_of, in_a_row, latent_sums
 from polyadic.syntax.latent_grammar import LatentGrammar, class_of
 from polyadic.syntax.pcfg import ROOT, SCALE, word_weights
 
@@ -109,18 +109,19 @@ class MarginalParser(Model):
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Return the tree with the largest sum of phrase marginals, or the grammar's own parse if there is none."""
         sentence = self._sentence(words, tags)
-        sums = None if sentence is None else self._sums(sentence)
-        if sentence is None or sums is None or sums.total == 0 or not np.isfinite(sums.total):
-            return self.grammar_.parse(words, tags=tags)
-        best = best_edges(sentence.forest.edges, *self._gains(sentence, self._shares(sentence.forest, sums)))
-        return self._built(sentence, best)
+        if sentence is not None:
+            sums = self._sums(sentence)
+            if sums[0] != 0 and np.isfinite(sums[0]):
+                gains = self._gains(sentence, self._shares(sentence.forest, *sums))
+                return self._built(sentence, best_edges(sentence.forest.edges, *gains))
+        return self.grammar_.parse(words, tags=tags)
 
     def marginals(self, words: Sequence[str]) -> dict[tuple[str, int, int], float]:
         """Return the marginal probability of each phrase (label, start, exclusive end); estimates may be negative."""
         sentence = self._sentence(words)
         if sentence is None:
             return {}
-        shares = self._shares(sentence.forest, self._sums(sentence))
+        shares = self._shares(sentence.forest, *self._sums(sentence))
         names, result = self.grammar_.plain_.grammar_.symbols, {}
         for cell, symbol, share in zip(*(part.tolist() for part in shares[:3]), strict=True):
             j = int((2 * cell + 0.25) ** 0.5 + 0.5)
@@ -157,7 +158,7 @@ class MarginalParser(Model):
         root = forest.node(1, len(words) * (len(words) - 1) // 2, top)
         return SentenceForest(words, forest, leaves[leaves[:, 0] >= 0], root)
 
-    def _sums(self, sentence: SentenceForest) -> LatentSums:
+    def _sums(self, sentence: SentenceForest) -> tuple[float, Array, Array]:
         """Sum over the derivations of a sentence, scaling the word vectors to keep the sums in range."""
         rules, unseen, first = self.grammar_.tensors_
         words, forest = sentence.words, sentence.forest
@@ -173,7 +174,7 @@ class MarginalParser(Model):
         values[nodes] *= (SCALE / np.where(largest > 0, largest, np.inf))[places, None]
         return latent_sums(forest.edges, self._tensors, sizes, values, root=sentence.root, first=first)
 
-    def _shares(self, forest: Forest, sums: LatentSums) -> PhraseMarginals:
+    def _shares(self, forest: Forest, total: float, nodes: Array, through: Array) -> PhraseMarginals:
         """Return the marginal probability of each symbol over each span."""
         unary = np.flatnonzero(forest.edges[:, 0] >= len(self._rules.binary))
         rule, parent, *_ = forest.edges[unary].T
@@ -182,10 +183,10 @@ class MarginalParser(Model):
         cells = np.append(forest.cells[low], forest.cells[parent[edge]])
         symbols = np.append(forest.symbols[low], members[edge, place])
         kinds, at = np.unique(cells * len(self._states) + symbols, return_inverse=True)
-        weights = np.append(sums.nodes[low], sums.through[unary[edge]])
+        weights = np.append(nodes[low], through[unary[edge]])
         of_nodes, chained = np.full(len(forest.layers), -1), np.full(members.shape, -1)
         of_nodes[low], chained[edge, place] = at[: len(low)], at[len(low) :]
-        marginals = np.bincount(at, weights) / sums.total
+        marginals = np.bincount(at, weights) / total
         return PhraseMarginals(*np.divmod(kinds, len(self._states)), marginals, of_nodes, chained)
 
     def _gains(self, sentence: SentenceForest, shares: PhraseMarginals) -> tuple[Array, Array]:

@@ -67,9 +67,7 @@ class LatentPCFG(LatentGrammar):
     smoothing: Amount = 20.0
 
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
-        nodes: list[Node] = []
-        inner: list[list[str]] = []
-        outer: list[list[str]] = []
+        nodes, inner, outer = list[Node](), list[list[str]](), list[list[str]]()
         of_label: dict[str, list[int]] = defaultdict(list)
         of_rule: dict[Production, list[int]] = defaultdict(list)
         for tree in forest:

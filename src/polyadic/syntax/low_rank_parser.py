@@ -182,12 +182,8 @@ class LowRankParser(Model):
     ) -> DependencyParse:
         """Return the highest-scoring tree of a sentence.
 
-        Parameters
-        ----------
-        forms, tags : sequence of str
-            Words of the sentence, and their parts of speech in the treebank's tag set, of the same length above 0.
-        pos, lemmas, features : sequence of str, optional
-            Universal parts of speech, lemmas and morphological features, as in CoNLL-U. Without them ``"_"`` is used.
+        ``tags`` are parts of speech in the treebank's tag set; universal ones (``pos``), lemmas and morphological
+        features are those of CoNLL-U, ``"_"`` by default. All are lists of str of the length of ``forms``, above 0.
         """
         return self._parsed(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
@@ -257,7 +253,7 @@ class LowRankParser(Model):
 
     def _scores(self, forms: Sequence[str], table: Ints32) -> Array:
         dense = vector_rows(forms, self.vectors)
-        return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
+        return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense)[0]
 
     def _best(self, forms: Sequence[str], table: Ints32) -> Ints32:
         """Return the heads of the highest-scoring tree of a sentence."""

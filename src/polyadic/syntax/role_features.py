@@ -15,12 +15,13 @@ from polyadic.core.errors import InputError
 from polyadic.core.progress import tracked
 from polyadic.syntax import arc_features as t
 from polyadic.syntax.arc_features import coded, numbered, token_features
-from polyadic.syntax.kernels.role_cells import hashed_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from polyadic.core.annotations import Ints, Ints32
+    from numpy.typing import NDArray
+
+    from polyadic.core.annotations import AnyArray, Ints, Ints32
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.trees import Tree
 
@@ -134,8 +135,7 @@ class Known(NamedTuple):
 
 def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
     """Return the ids of the features of predicates, arguments and paths that occur at least ``min_count`` times."""
-    words: Counter[str] = Counter()
-    paths: Counter[str] = Counter()
+    words, paths = Counter[str](), Counter[str]()
     for sentence in sentences:
         rows = word_features(sentence.tree) if sentence.propositions else []
         for proposition in sentence.propositions:
@@ -163,6 +163,22 @@ def frames_of(
         predicate, others = table[place - 1 : place], table[np.array(words, int) - 1]
         joined = (predicate[:, TRIPLES[:, 0]], others[:, TRIPLES[:, 1]], paths[:, TRIPLES[:, 2]])
         yield words, Frame(predicate, others, paths, hashed_cells(joined, bits=bits))
+
+
+def hashed_cells(features: tuple[AnyArray, AnyArray, AnyArray], *, bits: int) -> Ints32:
+    """Hash each triple of feature ids to an integer below ``2 ** bits``, or -1 if one of the ids is missing."""
+    first, second, third = np.broadcast_arrays(*(np.asarray(part, np.int64) for part in features))
+    missing = (first < 0) | (second < 0) | (third < 0)
+    a, b, c = (part.astype(np.uint64) for part in (first, second, third))
+    key = _scrambled(_scrambled((a << np.uint64(32)) ^ b) ^ c)
+    return np.where(missing, -1, (key >> np.uint64(64 - bits)).astype(np.int64)).astype(np.int32)
+
+
+def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble 64-bit keys by the finalizer of splitmix64 (Steele et al. 2014)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
 
 
 def role_names(sentences: Iterable[Sentence]) -> list[str]:

@@ -19,29 +19,30 @@ The final parameters are averages of each factor by itself, as in :mod:`polyadic
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints
 from polyadic.core.kernels.common import mean_weights
 from polyadic.core.kernels.triples import summed_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Share
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.syntax.kernels.role_cells import score_cells
+from polyadic.syntax.kernels.arcs import score_cells
 from polyadic.syntax.low_rank_tensors import greedy_power
 from polyadic.syntax.role_features import TRIPLES, Frame, Known, framed, known_features
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels, best_roles, played_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints
     from polyadic.syntax.propositions import Sentence
 
-    Decoder = Callable[[Array, Array], Ints]
+Decoder = Callable[[Array, Array], Ints]
+Costs = tuple[float, float, float]  # of a spurious argument, a wrong role and a missed argument
+Sums = tuple[Floats, Floats, Floats]
 
 
 class RoleParts(NamedTuple):
@@ -54,23 +55,8 @@ class RoleParts(NamedTuple):
     S: AnyArray  # factor of roles, (roles + 1, K); row 0 is shared by all
 
 
-class Costs(NamedTuple):
-    """Costs of a spurious argument, a wrong role and a missed argument."""
-
-    extra: float = 1.0
-    wrong: float = 1.0
-    missed: float = 1.0
-
-
-class RoleScores(NamedTuple):
-    """Role scores of shape (words, roles), with the factor sums from which the scores are computed."""
-
-    scores: Array
-    sums: tuple[Floats, Floats, Floats]
-
-
-def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
-    """Return the score of each semantic role for each candidate argument of a predicate."""
+def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> tuple[Array, Sums]:
+    """Return the score of each role for each candidate argument, (words, roles), and the sums of P, Q and R in it."""
     roles = len(parts.S) - 1
     scores = np.zeros((len(frame.words), roles))
     if gamma > 0:
@@ -80,7 +66,7 @@ def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
     p, q, r = (row.sum(axis=1, dtype=np.float32) for row in rows)
     if gamma < 1:
         scores += (1 - gamma) * ((p * q * r) @ (parts.S[0] + parts.S[1:]).T)
-    return RoleScores(scores, (p, q, r))
+    return scores, (p, q, r)
 
 
 def total_score(scores: Array, roles: Ints) -> float:
@@ -99,52 +85,43 @@ class RoleLearner:
 
     def learn(self, frame: Frame, roles: Ints) -> tuple[Ints, float]:
         """Update the parameters on one predicate and return the predicted roles and the loss."""
-        scored = score_roles(frame, self.parts, gamma=self.gamma)
-        predicted, loss = self.worst(scored.scores, roles)
+        scores, sums = score_roles(frame, self.parts, gamma=self.gamma)
+        predicted, loss = self.worst(scores, roles)
         self.clock += 1
         if loss > 0 and (predicted != roles).any():
-            self._step(frame, scored, roles, predicted, loss)
+            self._step(frame, sums, roles, predicted, loss)
             return predicted, loss
         return predicted, 0.0
 
     def worst(self, scores: Array, roles: Ints) -> tuple[Ints, float]:
         """Return the highest-scoring cost-augmented roles and their margin over the correct roles."""
-        cost, none = self._costs(roles)
+        known, (extra, wrong, missed) = roles >= 0, self.costs
+        cost = np.repeat(np.where(known, wrong, extra)[:, None], len(self.parts.S) - 1, axis=1)
+        cost[known, roles[known]] = 0
+        none = np.where(known, missed, 0.0)
         predicted = self.decode(scores + cost, none)
         paid = total_score(cost, predicted) + float(none[predicted < 0].sum())
         return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
-
-    def loss_of_zero(self, choices: Sequence[Ints]) -> float:
-        """Return the mean loss per predicate when all weights are zero."""
-        width = len(self.parts.S) - 1
-        return float(np.mean([self.worst(np.zeros((len(roles), width)), roles)[1] for roles in choices]))
 
     def mean(self) -> RoleParts:
         """Return the parameters averaged over the initial values and the values after each predicate."""
         pairs = zip(self.parts, self._sums, strict=True)
         return RoleParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
-    def _costs(self, roles: Ints) -> tuple[Array, Array]:
-        """Return the costs of assigning each role, and of assigning no role, to each word."""
-        known = roles >= 0
-        cost = np.repeat(np.where(known, self.costs.wrong, self.costs.extra)[:, None], len(self.parts.S) - 1, axis=1)
-        cost[known, roles[known]] = 0
-        return cost, np.where(known, self.costs.missed, 0.0)
-
-    def _step(self, frame: Frame, scored: RoleScores, roles: Ints, predicted: Ints, loss: float) -> None:
+    def _step(self, frame: Frame, sums: Sums, roles: Ints, predicted: Ints, loss: float) -> None:
         """Update all parameters by one passive-aggressive step."""
-        moves = role_gradient(frame, self.parts, scored, roles=roles, predicted=predicted, gamma=self.gamma)
+        moves = role_gradient(frame, self.parts, sums, roles=roles, predicted=predicted, gamma=self.gamma)
         norm = sum(float((change * change).sum()) for _, change in moves)
         if norm <= 0:
             return
         alpha = min(self.C, loss / norm)
-        for part, sums, (at, change) in zip(self.parts, self._sums, moves, strict=True):
+        for part, total, (at, change) in zip(self.parts, self._sums, moves, strict=True):
             part[at] += (alpha * change).astype(np.float32)
-            sums[at] += alpha * self.clock * change
+            total[at] += alpha * self.clock * change
 
 
 def role_gradient(
-    frame: Frame, parts: RoleParts, scored: RoleScores, *, roles: Ints, predicted: Ints, gamma: float
+    frame: Frame, parts: RoleParts, sums: Sums, *, roles: Ints, predicted: Ints, gamma: float
 ) -> list[tuple[Ints, AnyArray]]:
     """Return the rows and gradients of parameters for the score difference of two assignments, -1 for no role."""
     changed = [np.flatnonzero((roles != predicted) & (side >= 0)) for side in (roles, predicted)]
@@ -154,7 +131,7 @@ def role_gradient(
     cells = np.concatenate([frame.cells[words], frame.cells[words] + which[:, None]])
     cells[np.concatenate([frame.cells[words]] * 2) < 0] = -1
     at, signs = _gathered(cells, np.tile(sign, 2)[:, None])
-    p, q, r = scored.sums[0], scored.sums[1][words], scored.sums[2][words]
+    p, q, r = sums[0], sums[1][words], sums[2][words]
     s = sign[:, None] * (parts.S[0] + parts.S[which])
     rows = (
         (frame.predicate, (q * r * s).sum(axis=0, keepdims=True)),
@@ -251,16 +228,17 @@ class SemanticRoles(RoleLabels):
         """Yield the parameters and the mean loss, first at initialization and then after each pass."""
         rng = np.random.default_rng(self.seed)
         frames = framed(sentences, known, names, near=self.near, bits=self.bits)
-        once, costs = played_once(names, self.once), Costs(*self.costs)
+        decode = partial(best_roles, once=played_once(names, self.once))
 
         def learning(parts: RoleParts, gamma: float) -> RoleLearner:
-            return RoleLearner(parts, gamma=gamma, C=self.C, costs=costs, decode=partial(best_roles, once=once))
+            return RoleLearner(parts, gamma=gamma, C=self.C, costs=self.costs, decode=decode)
 
         parts = random_parts(known, len(names), self.rank if self.gamma < 1 else 1, bits=self.bits, rng=rng)
         if self.init == "power" and self.gamma < 1:
             parts = power_parts(frames, learning(parts, 1.0), rng=rng)
         learner = learning(parts, self.gamma)
-        yield Sweep([*learner.mean()], learner.loss_of_zero([roles for _, roles in frames]))
+        losses = [learner.worst(np.zeros((len(roles), len(names))), roles)[1] for _, roles in frames]  # of zero weights
+        yield Sweep([*learner.mean()], float(np.mean(losses)))
         while True:
             total = 0.0
             for at in tracked(rng.permutation(len(frames)).tolist(), "learning roles"):
@@ -269,7 +247,7 @@ class SemanticRoles(RoleLabels):
             yield Sweep([*kept], total / len(frames))
 
     def _scores(self, frame: Frame) -> Array:
-        return score_roles(frame, self.parts_, gamma=self.gamma).scores
+        return score_roles(frame, self.parts_, gamma=self.gamma)[0]
 
 
 def random_parts(known: Known, roles: int, rank: int, *, bits: int, rng: np.random.Generator) -> RoleParts:

@@ -207,8 +207,7 @@ class ParserComponent(PipelineComponent):
         return (LowRankParser,)
 
     def _annotated(self, trees: Iterator[Tree]) -> Iterator[Tree]:
-        annotated: Iterator[Tree] = self._read().annotate(trees)
-        return annotated
+        yield from self._read().annotate(trees)
 
     def _write(self, doc: Any, sentences: list[list[Any]], annotated: Iterator[Tree]) -> None:
         heads = np.arange(len(doc))

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.annotations import Array
 
-    Tree = tuple[tuple[int, int, int], ...]
-
+Tree = tuple[tuple[int, int, int], ...]
 TREES = 1e6  # maximum number of entries and weights of trees that are completed
 
 

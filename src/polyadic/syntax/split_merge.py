@@ -83,27 +83,45 @@ class SplitMergePCFG(LatentGrammar):
 
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
         rules, trees = in_arrays(forest)
-        how = {name: getattr(self, name) for name in ("cycles", "sweeps", "merged", "smoothing", "seed")}
-        solver = split_merge(trees, **how)
-        numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, callback=self.callback))
+        numbers, states = self._keep(run(self._sweeps(trees), max_iter=self.max_iter + 1, callback=self.callback))
         tensors = dict(zip(rules, _tensors(numbers, trees.rules, states), strict=True))
         tags = Counter(node.label for tree in forest for node in tree if not node.below)
         of = {rule[0]: len(tensor) for rule, tensor in tensors.items()}
         return RuleTensors(tensors, {tag: np.full(of[tag], UNSEEN / n) for tag, n in tags.items()}, np.ones(1))
 
+    def _sweeps(self, trees: TreeArrays) -> Iterator[Sweep]:
+        """Yield the rule probabilities and the state counts of each step; symbols of roots are never split.
+
+        The objective is the mean negative log-likelihood of a tree, with its words given their tags, before the step.
+        """
+        rng = np.random.default_rng(self.seed)
+        states = np.ones(trees.rules[:, 0].max() + 1, np.int64)
+        root = trees.symbols[trees.roots[0]]
+        numbers = np.bincount(trees.edges[:, 0], minlength=len(trees.rules)).astype(float)
+        numbers = improved(numbers, TensorLayout.of(trees.rules, states), smoothing=0)
+        yield _swept(trees, numbers, states)[0]
+        for _ in range(self.cycles):
+            numbers, states = divided(numbers, trees.rules, states, np.arange(len(states)) != root, rng)
+            for step in range(2 * self.sweeps):
+                sweep, counts, inner, outer = _swept(trees, numbers, states)
+                yield sweep
+                if step == self.sweeps and self.merged > 0:
+                    groups = _groups(trees, inner, outer, states, self.merged)
+                    counts, states = gathered(counts, trees.rules, states, groups)
+                numbers = improved(counts, TensorLayout.of(trees.rules, states), smoothing=self.smoothing)
+        if self.cycles:
+            yield _swept(trees, numbers, states)[0]
+
 
 def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
     """Convert binarised trees to arrays, and return the distinct rules and the arrays."""
     nodes = [node for tree in forest for node in tree]
-    symbols: dict[str, int] = {}
-    rules: dict[Production, int] = {}
-    kinds = []
+    symbols = {label: at for at, label in enumerate(dict.fromkeys(node.label for node in nodes))}
+    first: dict[Production, Node] = {}
     for node in nodes:
-        symbols.setdefault(node.label, len(symbols))
-        if node.rule not in rules:
-            rules[node.rule] = len(rules)
-            below = [symbols[label] for label in node.rule[1:]] if node.below else []
-            kinds.append([symbols[node.label], *below, -1, -1][:3])
+        first.setdefault(node.rule, node)
+    rules = {rule: at for at, rule in enumerate(first)}
+    kinds = [[*map(symbols.get, rule if node.below else rule[:1]), -1, -1][:3] for rule, node in first.items()]
     sizes = [len(tree) for tree in forest]
     shifts = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes).tolist()
     edges = [
@@ -147,32 +165,6 @@ class TensorLayout(NamedTuple):
         parents = firsts[rules[rule, 0]] + place // below[rule]
         children = np.cumsum(np.append(0, below))[rule] + place % below[rule]
         return cls(starts[:-1], parents, children, np.repeat(np.arange(len(states)), states))
-
-
-def split_merge(
-    trees: TreeArrays, *, cycles: int, sweeps: int, merged: float, smoothing: float, seed: int | None
-) -> Iterator[Sweep]:
-    """Train by alternating state splitting, merging and EM, and yield the rule probabilities and state counts.
-
-    The objective is the mean negative log-likelihood of a tree, including its words given their tags, before the step
-    that led to the factors. Symbols of roots are never split.
-    """
-    rng = np.random.default_rng(seed)
-    states = np.ones(trees.rules[:, 0].max() + 1, np.int64)
-    root = trees.symbols[trees.roots[0]]
-    numbers = np.bincount(trees.edges[:, 0], minlength=len(trees.rules)).astype(float)
-    numbers = improved(numbers, TensorLayout.of(trees.rules, states), smoothing=0)
-    yield _swept(trees, numbers, states)[0]
-    for _ in range(cycles):
-        numbers, states = divided(numbers, trees.rules, states, np.arange(len(states)) != root, rng)
-        for step in range(2 * sweeps):
-            sweep, counts, inner, outer = _swept(trees, numbers, states)
-            yield sweep
-            if step == sweeps and merged > 0:
-                counts, states = gathered(counts, trees.rules, states, _groups(trees, inner, outer, states, merged))
-            numbers = improved(counts, TensorLayout.of(trees.rules, states), smoothing=smoothing)
-    if cycles:
-        yield _swept(trees, numbers, states)[0]
 
 
 def _swept(trees: TreeArrays, numbers: Array, states: Ints) -> tuple[Sweep, Array, Array, Array]:

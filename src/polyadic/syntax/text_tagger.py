@@ -115,19 +115,10 @@ class TextTagger(Model):
         return next(self.annotate([untagged(forms)]))
 
     def layers(self, sentences: list[list[str]], language: str | None) -> dict[str, list[list[str]]]:
-        """Return the universal and specific parts of speech and the lemmas of the words of sentences.
+        """Return the layers ``pos``, ``tag`` and ``lemma``: universal and specific parts of speech, and lemmas.
 
-        Parameters
-        ----------
-        sentences : list of list of str
-            Each sentence as its words between what is written before, between and after them.
-        language : str, optional
-            Language code. English is split as in treebanks (*don't* is two words, of which the first one counts).
-
-        Returns
-        -------
-        dict of str to list of list of str
-            The layers ``pos``, ``tag`` and ``lemma``.
+        A sentence is its words between what is written before, between and after them. English, by its language code,
+        is split as in treebanks (*don't* is two words, of which the first one counts).
         """
         banks = [_treebank_words(parts, english=language in (None, "en")) for parts in sentences]
         found: dict[str, list[list[str]]] = {"pos": [], "tag": [], "lemma": []}
@@ -167,8 +158,8 @@ class Lemmas:
         edits: defaultdict[tuple[str, str], Counter[tuple[int, str]]] = defaultdict(Counter)
         for (word, tag), lemma in self.known.items():
             low = lemma.lower()
-            shared = next((k for k, (a, b) in enumerate(zip(word, low, strict=False)) if a != b), None)
-            shared = min(len(word), len(low)) if shared is None else shared
+            different = (k for k, (a, b) in enumerate(zip(word, low, strict=False)) if a != b)
+            shared = next(different, min(len(word), len(low)))
             for length in range(min(MAX_SUFFIX, len(word)) + 1):
                 edits[word[len(word) - length :], tag][len(word) - shared, low[shared:]] += 1
         return {key: max(times, key=times.__getitem__) for key, times in edits.items()}

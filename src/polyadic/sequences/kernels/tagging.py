@@ -95,7 +95,7 @@ def tag_paths(sentences: CodedSentences, parts: TagParts) -> Ints32:
     """Return the highest-scoring tags of all sentences, concatenated in one array (Viterbi decoding)."""
     _check(sentences, *parts)
     paths = np.zeros(len(sentences.starts) - 1, np.int32)
-    _tag_paths(*sentences, *(frozen(part) for part in parts), paths)
+    _tagged(*sentences, *(frozen(part) for part in parts), paths, np.empty((0, 0)))
     return paths
 
 
@@ -103,7 +103,7 @@ def tag_marginals(sentences: CodedSentences, parts: TagParts) -> Array:
     """Return the marginal probability of each tag for each token, of shape (tokens, Y)."""
     _check(sentences, *parts)
     shares = np.empty((len(sentences.starts) - 1, len(parts.T) - 1))
-    _tag_marginals(*sentences, *(frozen(part) for part in parts), shares)
+    _tagged(*sentences, *(frozen(part) for part in parts), np.empty(0, np.int32), shares)
     return shares
 
 
@@ -344,30 +344,20 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, le
 
 
 @njit(cache=True, nogil=True)
-def _tag_paths(columns, starts, edges, values, U, V, T, paths):
-    """Write the highest-scoring tags of each sentence into ``paths``."""
-    longest = np.append(np.diff(edges), 1).max()
-    sums, scores = np.empty((longest, U.shape[1])), np.empty((longest, len(T) - 1))
-    best = np.empty((longest, len(T) - 1))
-    for k in range(len(edges) - 1):
-        low, high = edges[k], edges[k + 1]
-        if high > low:
-            _scores(columns, starts, values, low, high, U, V, sums, scores)
-            _best_path(scores, high - low, T, best, paths[low:high])
-
-
-@njit(cache=True, nogil=True)
-def _tag_marginals(columns, starts, edges, values, U, V, T, shares):
-    """Write the marginal probability of each tag for each token into ``shares``."""
-    longest = np.append(np.diff(edges), 1).max()
-    size = len(T) - 1
+def _tagged(columns, starts, edges, values, U, V, T, paths, shares):
+    """Write the highest-scoring tags of each sentence or, if ``shares`` has rows, the marginals of tags into these."""
+    longest, size = np.append(np.diff(edges), 1).max(), len(T) - 1
     sums, scores = np.empty((longest, U.shape[1])), np.empty((longest, size))
     alpha, beta = np.empty((longest, size)), np.empty((longest, size))
     for k in range(len(edges) - 1):
         low, n = edges[k], edges[k + 1] - edges[k]
-        if n:
-            _scores(columns, starts, values, low, low + n, U, V, sums, scores)
-            total = _tag_sums(scores, n, T, alpha[:n], beta[:n], np.empty((0, 0)))
-            for i in range(n):
-                for t in range(size):
-                    shares[low + i, t] = np.exp(alpha[i, t] + beta[i, t] - total)
+        if n == 0:
+            continue
+        _scores(columns, starts, values, low, low + n, U, V, sums, scores)
+        if len(shares) == 0:
+            _best_path(scores, n, T, alpha, paths[low : low + n])
+            continue
+        total = _tag_sums(scores, n, T, alpha[:n], beta[:n], np.empty((0, 0)))
+        for i in range(n):
+            for t in range(size):
+                shares[low + i, t] = np.exp(alpha[i, t] + beta[i, t] - total)

@@ -170,9 +170,9 @@ def _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW):
 
 
 @njit(cache=True, nogil=True)
-def _rows_of_features(table, dP, place, features, rows):
-    """Write the ids and gradients of the factor rows that change; return their count and squared norm."""
-    count, squares = 0, 0.0
+def _gradient_of_factor(table, dense, dP, place, features, rows):
+    """Write the gradients of all rows of ``U`` or ``V`` that change and return their count and squared norm."""
+    count, squares, more, total = 0, 0.0, dense.shape[1], 0.0
     for i in range(table.shape[0]):
         if not dP[i].any():
             continue
@@ -191,14 +191,6 @@ def _rows_of_features(table, dP, place, features, rows):
         place[features[k]] = -1
         for r in range(rows.shape[1]):
             squares += rows[k, r] * rows[k, r]
-    return count, squares
-
-
-@njit(cache=True, nogil=True)
-def _gradient_of_factor(table, dense, dP, place, features, rows):
-    """Write the gradients of all rows of ``U`` or ``V`` that change and return their count and squared norm."""
-    count, squares = _rows_of_features(table, dP, place, features, rows)
-    more, total = dense.shape[1], 0.0
     own = rows[count : count + more]  # of real-valued features
     own[:] = 0
     for i in range(dense.shape[0]):
@@ -297,14 +289,6 @@ class ArcParts(NamedTuple):
     W: AnyArray  # factor of distances, (DISTANCES, R)
 
 
-class ArcScores(NamedTuple):
-    """Arc scores of a sentence, with the sums of the factor rows of each word's features."""
-
-    scores: Array
-    P: Floats
-    Q: Floats
-
-
 class FeaturePairs(NamedTuple):
     """Columns of the head and dependent features that form pairs, and the column of the part-of-speech tag."""
 
@@ -314,8 +298,8 @@ class FeaturePairs(NamedTuple):
 
 def score_tensor_arcs(
     table: Ints32, parts: ArcParts, pairs: FeaturePairs, *, gamma: float, dense: Floats | None = None
-) -> ArcScores:
-    r"""Return the score of each arc of a sentence (Lei et al. 2014, eq. 5).
+) -> tuple[Array, tuple[Floats, Floats]]:
+    r"""Return the score of each arc of a sentence (Lei et al. 2014, eq. 5), and the sums of U and V for each word.
 
     .. math:: S_{hm} = \gamma \, \theta \cdot \phi(h, m)
               + (1 - \gamma) \sum_r (U^\top \phi_h)_r (V^\top \phi_m)_r (W_0 + W_{d(h, m)})_r
@@ -333,7 +317,7 @@ def score_tensor_arcs(
             P += values @ parts.U[-more:]
             Q += values @ parts.V[-more:]
     _tensor_arc_scores(table, pairs.columns, pairs.tag, parts.theta, P, Q, parts.W, float(gamma), scores)
-    return ArcScores(scores, P, Q)
+    return scores, (P, Q)
 
 
 def scratch_of(parts: ArcParts) -> tuple[Floats, Ints]:
@@ -346,7 +330,7 @@ def step_tensor_arcs(
     parts: ArcParts,
     pairs: FeaturePairs,
     *,
-    scored: ArcScores,
+    products: tuple[Floats, Floats],
     heads: AnyArray,
     predicted: AnyArray,
     loss: float,
@@ -365,7 +349,7 @@ def step_tensor_arcs(
               + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
 
     The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for a factor that does
-    not move (``moves``). ``scored`` are the scores with these parameters, ``clock`` is the factor of the update in the
+    not move (``moves``). ``products`` are the sums of U and V, ``clock`` is the factor of the update in the
     running sums, and ``more`` the squared norm of features that the same step updates elsewhere.
     """
     values = _check(table, parts, pairs, dense)
@@ -376,7 +360,7 @@ def step_tensor_arcs(
     trees = (frozen(heads, np.int64), frozen(predicted, np.int64))
     how = (float(gamma), float(C), float(clock), float(more))
     what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, moves)
-    return float(_tensor_arc_step(*what, tuple(parts), tuple(sums), (scored.P, scored.Q), scratch))
+    return float(_tensor_arc_step(*what, tuple(parts), tuple(sums), products, scratch))
 
 
 def tensor_cells(table: Ints32, theta: Floats, pairs: FeaturePairs, *, heads: AnyArray) -> tuple[Ints, Array]:

@@ -1,4 +1,4 @@
-"""Numba kernels for hashed features of dependency arcs, used for arc scores and relation labels.
+"""Numba kernels for hashed features of dependency arcs, used for arc scores and relation labels, and of roles.
 
 Arc scores use words and tags at, around and between both ends (McDonald et al. 2005), with perceptron updates. Relation
 scores use pairs of features of both ends, with passive-aggressive updates.
@@ -85,6 +85,22 @@ def _check_table(table: AnyArray, heads: AnyArray, weights: AnyArray, pairs: Any
         raise ValueError(f"the number of rows of weights must be a power of two, at least 8; got shape {weights.shape}")
     if not 0 <= pairs.min() <= pairs.max() < table.shape[1]:
         raise ValueError(f"feature pairs must be pairs of column indices below {table.shape[1]}; got {pairs.tolist()}")
+
+
+def score_cells(cells: Ints32, theta: Floats, *, roles: int) -> Array:
+    r"""Return the score of each semantic role for each row of hashed features.
+
+    .. math:: S_{ir} = \sum_k \theta_{c_{ik}} + \theta_{c_{ik} + 1 + r}
+
+    ``cells`` of shape (n, features) holds the index of the first weight of each feature, or -1 for a missing feature.
+    """
+    if cells.ndim != 2 or cells.dtype != np.int32:
+        raise ValueError(f"cells must be a two-dimensional int32 array; got {cells.dtype} of shape {cells.shape}")
+    if cells.size and not -1 <= cells.min() <= cells.max() < len(theta) - roles:
+        raise ValueError(f"cells must be from -1 to {len(theta) - roles - 1}; got {cells.min()} to {cells.max()}")
+    scores = np.zeros((len(cells), roles))
+    _cell_scores(frozen(cells), frozen(theta, np.float32), scores)
+    return scores
 
 
 _GRAMS = "wt-- w--- t--- WT-- W--- T--- wtWT tWT- wWT- wtT- wtW- wW-- tT-- tbAT atAT tbTB atTB tbT- atT- tAT- tTB-"
@@ -216,3 +232,18 @@ def _arc_label_steps(table, pairs, heads, labels, C, clock, weights, sums):
                 sums[rows[k], right] += step * clock
                 sums[rows[k], other] -= step * clock
     return wrong
+
+
+@njit(cache=True, nogil=True)
+def _cell_scores(cells, theta, scores):
+    """Add the shared and the role-specific weight of each feature of row ``i`` to ``scores[i, r]``."""
+    for i in range(cells.shape[0]):
+        shared = 0.0
+        for k in range(cells.shape[1]):
+            c = cells[i, k]
+            if c >= 0:
+                shared += theta[c]
+                for r in range(scores.shape[1]):
+                    scores[i, r] += theta[c + 1 + r]
+        for r in range(scores.shape[1]):
+            scores[i, r] += shared

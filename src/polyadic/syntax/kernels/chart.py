@@ -39,7 +39,6 @@ class ChartRules(NamedTuple):
 
     binary: Ints32  # parent and children, of shape (rules, 3)
     unary: Ints32  # parent and child
-    binary_weights: Array
     unary_weights: Array
     by_child: tuple[Any, Any]  # binary (starts by left child, right, parent, weight), unary (starts, parent, weight)
     by_parent: tuple[Any, Any]  # binary (starts, rules, left, right, weight) and unary (starts, rules, child, weight)
@@ -86,7 +85,7 @@ def chart_rules(binary: ArrayLike, unary: ArrayLike, *, weights: tuple[Any, Any]
     by_parent = (starts[2], b_order, b[1], b[2], bw), (starts[3], u_order, u[1], uw)
     first = np.searchsorted(blocks, np.arange(blocks[-1] + 2)).astype(np.int32)
     grouped = _by_block(b, bw, blocks, first), _by_pair(b, bw)
-    return ChartRules(b.T, u.T, bw, uw, by_child, by_parent, *grouped, blocks, first)
+    return ChartRules(b.T, u.T, uw, by_child, by_parent, *grouped, blocks, first)
 
 
 def _by_block(b: Ints32, weights: Array, block: Any, first: Any) -> tuple[Any, ...]:
@@ -605,15 +604,7 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
     return table[:in_table].copy(), sums[:in_table].copy(), lists[whole, : items[whole, COUNT]].copy()
 
 
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Fast-math flags: sums may be reordered, but infinities and NaN are kept."""
-
-
-@njit(cache=True, nogil=True)
-def _noted(ends, row, s, at):
-    """Extend the range of nonzero entries of a row to include a new position."""
-    ends[row, s, 0] = min(ends[row, s, 0], at)
-    ends[row, s, 1] = max(ends[row, s, 1], at + 1)
+FAST = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered, but infinities and NaN are kept
 
 
 @njit(cache=True, nogil=True)
@@ -654,8 +645,8 @@ def _span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, le
             for s in range(lower.shape[0]):
                 if left[i, s, j] > 0.0:
                     right[j, s, i] = left[i, s, j]
-                    _noted(left_ends, i, s, j)
-                    _noted(right_ends, j, s, i)
+                    for ends, at_end in ((left_ends[i, s], j), (right_ends[j, s], i)):
+                        ends[0], ends[1] = min(ends[0], at_end), max(ends[1], at_end + 1)
 
 
 @njit(cache=True, nogil=True)

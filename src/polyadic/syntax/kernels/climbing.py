@@ -432,14 +432,6 @@ class TreeParts(NamedTuple):
     gamma: float  # factor of the sums of weights
 
 
-class TreeDifference(NamedTuple):
-    """Difference between the hashed feature counts of two trees, with its squared norm."""
-
-    cells: Ints
-    counts: Floats
-    squares: float
-
-
 def score_trees(table: Ints32, scores: Array, trees: AnyArray, parts: TreeParts) -> Array:
     r"""Return the scores of dependency trees with heads of shape (trees, n), summed over arcs and higher-order parts.
 
@@ -485,8 +477,8 @@ def climb_trees(
 
 def difference_of_trees(
     table: Ints32, parts: TreeParts, *, heads: AnyArray, predicted: AnyArray, delta: Floats
-) -> TreeDifference:
-    """Return the feature counts of ``heads`` minus those of ``predicted``; ``delta`` is zero before and after."""
+) -> tuple[Ints, Floats, float]:
+    """Return cells, counts and squared norm of features of ``heads`` less ``predicted``; ``delta`` is left at zero."""
     pair = np.stack([heads, predicted])
     (features, *_), _ = _checked(table, np.zeros((len(table), len(table))), pair, parts)
     if len(delta) != len(parts.weights):
@@ -495,14 +487,14 @@ def difference_of_trees(
     cells = np.empty(24 * len(table) * len(parts.templates), np.int64)
     counts = np.empty(len(cells), np.float32)
     count, squares = _tree_difference(features, parts.order, heads, predicted, delta, cells, counts)
-    return TreeDifference(cells[:count], counts[:count], float(squares))
+    return cells[:count], counts[:count], float(squares)
 
 
-def move_weights(parts: TreeParts, difference: TreeDifference, *, step: float, clock: int, sums: Array) -> None:
+def move_weights(parts: TreeParts, cells: Ints, counts: Floats, *, step: float, clock: int, sums: Array) -> None:
     """Add ``step`` times a feature difference to the weights in place, and update the running sums for averaging."""
     if len(sums) != len(parts.weights):
         raise ValueError("sums must have the same length as the weights")
-    _move_cells(difference.cells, difference.counts, float(step), float(clock), parts.weights, sums)
+    _move_cells(cells, counts, float(step), float(clock), parts.weights, sums)
 
 
 def _checked(table: AnyArray, scores: AnyArray, trees: AnyArray, parts: TreeParts) -> tuple[tuple[Any, ...], Ints]:

@@ -46,14 +46,6 @@ class Tensors(NamedTuple):
     starts: Ints  # first entry of the tensor of each rule
 
 
-class LatentSums(NamedTuple):
-    """Total weight of all derivations, and the weight of the derivations through each node and each unary edge."""
-
-    total: float
-    nodes: Array
-    through: Array
-
-
 def forest_of(rules: ChartRules, filled: Chart, kept: Mask) -> Forest:
     """Build the parse forest of the derivations of a chart that use only the slots marked in ``kept``."""
     n, base, values = filled
@@ -88,8 +80,8 @@ def in_a_row(tensors: Sequence[Array]) -> Tensors:
 
 def latent_sums(
     edges: Ints32, tensors: Tensors, sizes: NDArray[np.integer], words: Array, *, root: int, first: Array
-) -> LatentSums:
-    """Compute the total weight of all derivations and of the derivations through each node and unary edge.
+) -> tuple[float, Array, Array]:
+    """Return the total weight of all derivations, and of those through each node and through each unary edge.
 
     ``sizes`` are the numbers of states of the nodes, ``words`` of shape (nodes, m) holds the vectors of the tags of
     words, zero elsewhere, and ``first`` the weights of the states of ``root``, the node of the whole sentence.
@@ -102,7 +94,7 @@ def latent_sums(
     _latent_inside(edges, *tensors, states, values)
     around[root, : len(first)] = first
     _latent_outside(edges, *tensors, states, values, around, through)
-    return LatentSums(float(values[root, : len(first)] @ first), (values * around).sum(axis=1), through)
+    return float(values[root, : len(first)] @ first), (values * around).sum(axis=1), through
 
 
 def tree_sums(

@@ -38,9 +38,6 @@ Parses = Annotated[
 Tagger = Annotated[
     Folder | None, Help("Folder of a saved tagger to use instead of the tags in the file (default: tags of the file).")
 ]
-Validation = Annotated[Path, Metavar("TREES")]
-Vectors = Annotated[Path, Metavar("VECTORS")]
-Order = Annotated[int, Within(1, 3)]
 Invalid = Annotated[
     Literal["raise", "skip"],
     Help("Treatment of sentences whose heads do not form a tree: raise an error or skip the sentence."),
@@ -58,10 +55,10 @@ def train(
     given: dict[str, Any],
     *,
     out: Out,
-    order: Order = 1,
+    order: Annotated[int, Within(1, 3)] = 1,
     restarts: Natural | None = None,
-    validation: Validation | None = None,
-    vectors: Vectors | None = None,
+    validation: Annotated[Path, Metavar("TREES")] | None = None,
+    vectors: Annotated[Path, Metavar("VECTORS")] | None = None,
     invalid: Invalid = "raise",
     force: bool = False,
 ) -> Saved:
