@@ -199,7 +199,7 @@ def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
 
 
 def _decompressed(raw: io.BufferedReader, suffix: str, name: str) -> Any:
-    readers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".lzma": lzma.open, ".zst": _Zstandard}
+    readers: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".lzma": lzma.open, ".zst": _Zstandard}
     if suffix in readers:
         return readers[suffix](raw)
     if suffix == ".zip":
