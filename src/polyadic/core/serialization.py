@@ -49,11 +49,10 @@ def save(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False)
     from safetensors.numpy import save as packed
 
     writer = Writer()
-    settings = writer.settings(model)
-    state = _text(writer.mapping(model._state()))  # noqa: SLF001 # of one piece with the model
-    arrays = packed(writer.arrays)
+    settings, fitted = writer.settings(model), writer.mapping(model._state())  # noqa: SLF001 # of one piece
+    state, arrays = json.dumps(fitted, allow_nan=False, separators=(",", ":")), packed(writer.arrays)
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
-        (draft / STATE).write_bytes(state)
+        (draft / STATE).write_bytes(f"{state}\n".encode())
         (draft / ARRAYS).write_bytes(arrays)
         write_meta(draft, KIND, VERSION, model=writer.name(type(model)), settings=settings)
 
@@ -84,18 +83,6 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
         raise InputError(
             f"{folder} contains {what!r:.60} instead of a model, or was written by an older version of polyadic"
         )
-    model = _model(folder)
-    _check_kind(folder, type(model), kind)
-    return model
-
-
-def _check_kind(folder: Path, cls: type[Any], kind: type[Any] | tuple[type[Any], ...]) -> None:
-    if not issubclass(cls, kind):
-        wanted = " or ".join(base.__name__ for base in (kind if isinstance(kind, tuple) else (kind,)))
-        raise InputError(f"{folder} contains {cls.__name__}, but {wanted} is required")
-
-
-def _model(folder: Path) -> Model:
     from safetensors.numpy import load as unpacked
 
     meta = read_meta(folder, KIND, VERSION)
@@ -104,7 +91,15 @@ def _model(folder: Path) -> Model:
         if not {STATE, ARRAYS, META} <= meta["digests"].keys():
             raise ValueError("meta.json contains no checksums of the model files")
         reader = Reader(dict(unpacked((folder / ARRAYS).read_bytes())))
-        return reader.model(meta["model"], meta["settings"], json.loads((folder / STATE).read_bytes()))
+        model = reader.model(meta["model"], meta["settings"], json.loads((folder / STATE).read_bytes()))
+    _check_kind(folder, type(model), kind)
+    return model
+
+
+def _check_kind(folder: Path, cls: type[Any], kind: type[Any] | tuple[type[Any], ...]) -> None:
+    if not issubclass(cls, kind):
+        wanted = " or ".join(base.__name__ for base in (kind if isinstance(kind, tuple) else (kind,)))
+        raise InputError(f"{folder} contains {cls.__name__}, but {wanted} is required")
 
 
 class Writer:
@@ -343,7 +338,3 @@ def _named(name: str) -> Any:
     if getattr(value, "__module__", "").split(".")[0] != "polyadic":  # such as a name that a module imports
         raise ValueError(f"{name!r:.60} is not defined in this library")
     return value
-
-
-def _text(content: Any) -> bytes:
-    return (json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n").encode()
