@@ -49,10 +49,11 @@ def save(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False)
     from safetensors.numpy import save as packed
 
     writer = Writer()
-    settings, fitted = writer.settings(model), writer.mapping(model._state())  # noqa: SLF001 # of one piece
-    state, arrays = json.dumps(fitted, allow_nan=False, separators=(",", ":")), packed(writer.arrays)
+    settings = writer.settings(model)
+    state = _text(writer.mapping(model._state()))  # noqa: SLF001 # of one piece with the model
+    arrays = packed(writer.arrays)
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
-        (draft / STATE).write_bytes(f"{state}\n".encode())
+        (draft / STATE).write_bytes(state)
         (draft / ARRAYS).write_bytes(arrays)
         write_meta(draft, KIND, VERSION, model=writer.name(type(model)), settings=settings)
 
@@ -338,3 +339,7 @@ def _named(name: str) -> Any:
     if getattr(value, "__module__", "").split(".")[0] != "polyadic":  # such as a name that a module imports
         raise ValueError(f"{name!r:.60} is not defined in this library")
     return value
+
+
+def _text(content: Any) -> bytes:
+    return (json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n").encode()
