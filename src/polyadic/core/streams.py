@@ -177,8 +177,7 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
             yield "".join(unfinished)
             yield from rest[:-1]
             unfinished = [rest[-1]]
-    last = "".join(unfinished)
-    if last:
+    if last := "".join(unfinished):
         yield last
 
 
