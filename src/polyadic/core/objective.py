@@ -31,7 +31,6 @@ MAX_PIECE = 1 << 21
 MIN_PIECE = 1 << 14  # minimum number of entries of a piece: a millisecond
 MAX_PIECES = 64  # maximum number of pieces of a term: each has its own gradient, and as many workers can share them
 
-
 Slot = int | tuple[int, ...]
 """Index of a factor, or indices of several side by side."""
 

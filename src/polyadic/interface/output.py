@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Words = Sequence[object]
 
-
 _CAPITALS = ("MRR", "MAP", "RMSE", "NDCG", "NPMI", "C_V", "F1", "MiB", "DP", "PMI", "MI3", "TTR", "MATTR", "MTLD")
 METRICS = {
     **{name.lower().replace("_", " "): name for name in _CAPITALS},
