@@ -18,11 +18,7 @@ from polyadic.text.task import nothing_more
 TASK = Task("start", "Commands to start with.")
 
 
-def _print_files(result: Saved) -> None:
-    output.table(("file", "content"), [*result["files"].items()])
-
-
-@TASK.verb(example="polyadic example", show=_print_files)
+@TASK.verb(example="polyadic example", show=lambda it: output.table(("file", "content"), [*it["files"].items()]))
 def example(folder: Annotated[Path, Metavar("DIR")] = Path("example"), *, force: bool = False) -> Saved:
     """Write small example files for all commands: a book, tables, facts and trees.
 

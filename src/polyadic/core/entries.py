@@ -342,14 +342,8 @@ class Entries:
         values = open_array(folder / "values.npy", numbers)
         try:
             weights = open_array(folder / "weights.npy", numbers) if meta["weighted"] else None
-            return cls(
-                indices.T,
-                values,
-                tuple(map(index, meta["shape"])),
-                weights,
-                unobserved=meta["unobserved"],
-                symmetric=meta["symmetric"],
-            )
+            how = {name: meta[name] for name in ("unobserved", "symmetric")}
+            return cls(indices.T, values, tuple(map(index, meta["shape"])), weights, **how)
         except KeyError as error:
             raise InputError(f"{folder}: meta.json has no key {error}") from None
         except TypeError as error:

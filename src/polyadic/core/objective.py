@@ -31,7 +31,6 @@ MAX_PIECE = 1 << 21
 MIN_PIECE = 1 << 14  # minimum number of entries of a piece: a millisecond
 MAX_PIECES = 64  # maximum number of pieces of a term: each has its own gradient, and as many workers can share them
 
-
 Slot = int | tuple[int, ...]
 """Index of a factor, or indices of several side by side."""
 
@@ -408,18 +407,9 @@ def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, 
     """Return loss and gradient of the observed entries of a CP model, less their share in the loss of all zeros."""
     U, offsets, spare = laid
     if isinstance(part.loss, Squared):
-        value, gradient = kernels.cp_squared(
-            part.indices,
-            part.values,
-            part.weights,
-            U,
-            offsets=offsets,
-            zero_weight=part.zero_weight,
-            importance=stacked_importance(part, seen, part.slots),
-            scale=part.scale,
-            threads=threads,
-            spare=spare,
-        )
+        how: dict[str, Any] = {"zero_weight": part.zero_weight, "scale": part.scale, "threads": threads, "spare": spare}
+        how["importance"] = stacked_importance(part, seen, part.slots)
+        value, gradient = kernels.cp_squared(part.indices, part.values, part.weights, U, offsets=offsets, **how)
     else:
         derivatives = kernels.cp_predict(part.indices, U, offsets=offsets, threads=threads)
         value = 0.0

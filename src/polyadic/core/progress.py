@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeVar
 
 Item = TypeVar("Item")
 
-
 LOG = logging.getLogger("polyadic")  # logger of notes; the command line prints its messages of level INFO
 
 

@@ -36,7 +36,6 @@ GROUPS = {
 }
 """Linux control groups by version: folder, and the files or fields of limit, usage and reclaimable cache."""
 
-
 _BOUND: ContextVar[int | None] = ContextVar("memory", default=None)
 
 

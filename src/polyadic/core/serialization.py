@@ -84,18 +84,6 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
         raise InputError(
             f"{folder} contains {what!r:.60} instead of a model, or was written by an older version of polyadic"
         )
-    model = _model(folder)
-    _check_kind(folder, type(model), kind)
-    return model
-
-
-def _check_kind(folder: Path, cls: type[Any], kind: type[Any] | tuple[type[Any], ...]) -> None:
-    if not issubclass(cls, kind):
-        wanted = " or ".join(base.__name__ for base in (kind if isinstance(kind, tuple) else (kind,)))
-        raise InputError(f"{folder} contains {cls.__name__}, but {wanted} is required")
-
-
-def _model(folder: Path) -> Model:
     from safetensors.numpy import load as unpacked
 
     meta = read_meta(folder, KIND, VERSION)
@@ -104,7 +92,15 @@ def _model(folder: Path) -> Model:
         if not {STATE, ARRAYS, META} <= meta["digests"].keys():
             raise ValueError("meta.json contains no checksums of the model files")
         reader = Reader(dict(unpacked((folder / ARRAYS).read_bytes())))
-        return reader.model(meta["model"], meta["settings"], json.loads((folder / STATE).read_bytes()))
+        model = reader.model(meta["model"], meta["settings"], json.loads((folder / STATE).read_bytes()))
+    _check_kind(folder, type(model), kind)
+    return model
+
+
+def _check_kind(folder: Path, cls: type[Any], kind: type[Any] | tuple[type[Any], ...]) -> None:
+    if not issubclass(cls, kind):
+        wanted = " or ".join(base.__name__ for base in (kind if isinstance(kind, tuple) else (kind,)))
+        raise InputError(f"{folder} contains {cls.__name__}, but {wanted} is required")
 
 
 class Writer:

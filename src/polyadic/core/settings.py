@@ -173,7 +173,6 @@ _PLAIN: dict[Any, Any] = {
     str: lambda value: isinstance(value, str),
 }
 
-
 _NAMES: dict[Any, str] = {
     None: "None",
     type(None): "None",

@@ -177,8 +177,7 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
             yield "".join(unfinished)
             yield from rest[:-1]
             unfinished = [rest[-1]]
-    last = "".join(unfinished)
-    if last:
+    if last := "".join(unfinished):
         yield last
 
 
@@ -199,13 +198,7 @@ def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
 
 
 def _decompressed(raw: io.BufferedReader, suffix: str, name: str) -> Any:
-    readers: dict[str, Any] = {
-        ".gz": gzip.open,
-        ".bz2": bz2.open,
-        ".xz": lzma.open,
-        ".lzma": lzma.open,
-        ".zst": _Zstandard,
-    }
+    readers: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".lzma": lzma.open, ".zst": _Zstandard}
     if suffix in readers:
         return readers[suffix](raw)
     if suffix == ".zip":

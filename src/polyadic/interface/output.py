@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Words = Sequence[object]
 
-
 _CAPITALS = ("MRR", "MAP", "RMSE", "NDCG", "NPMI", "C_V", "F1", "MiB", "DP", "PMI", "MI3", "TTR", "MATTR", "MTLD")
 METRICS = {
     **{name.lower().replace("_", " "): name for name in _CAPITALS},
@@ -124,7 +123,7 @@ def in_json(result: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(plain(result), ensure_ascii=False, indent=2))
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str | None = None) -> None:
+def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table on a terminal, or a header and tab-separated lines when piped."""
     if not sys.stdout.isatty():
         for row in [headings, *rows]:
@@ -135,7 +134,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
     from rich.text import Text
 
     numbers = [all(isinstance(row[k], int | float) for row in rows) for k in range(len(headings))]
-    drawn = Table(title=title, title_justify="left", box=None, header_style="bold")
+    drawn = Table(box=None, header_style="bold")
     for heading, number in zip(headings, numbers, strict=True):
         drawn.add_column(heading, justify="right" if number else "left")
     for row in rows:

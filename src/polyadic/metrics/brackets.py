@@ -32,7 +32,7 @@ import numpy as np
 from polyadic.core.annotations import Ints
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import count_rows
+from polyadic.metrics.rows import KindCounts, count_rows
 
 Span = tuple[str, int, int]
 
@@ -159,14 +159,9 @@ def bracket_score(sentences: Iterable[MatchedBrackets] | Ints) -> BracketScore:
         raise InputError("there are no sentences to score")
     matched, gold, predicted, right, words = rows.sum(axis=0).tolist()
     complete = (rows[:, 0] == rows[:, 1]) & (rows[:, 0] == rows[:, 2])
-    return BracketScore(
-        matched / predicted if predicted else 0.0,
-        matched / gold if gold else 0.0,
-        2 * matched / (gold + predicted) if gold + predicted else 1.0,
-        float(complete.mean()),
-        right / words if words else 0.0,
-        len(rows),
-    )
+    found = KindCounts("", gold, predicted, matched)
+    f1, tagging = found.f1 if gold + predicted else 1.0, right / words if words else 0.0
+    return BracketScore(found.precision, found.recall, f1, float(complete.mean()), tagging, len(rows))
 
 
 def bracket_figure(name: str, sentences: Iterable[MatchedBrackets] | Ints) -> Figure:

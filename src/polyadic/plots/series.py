@@ -16,8 +16,7 @@ def objective(history: Sequence[float], *, ax: Any = None) -> Any:
     """Plot the objective before the first iteration and after each iteration, such as ``history_`` of a model."""
     ax = new_axes() if ax is None else ax
     ax.plot(range(len(history)), history)
-    ax.set_xlabel("sweep")
-    ax.set_ylabel("objective")
+    ax.set(xlabel="sweep", ylabel="objective")
     return ax
 
 
@@ -41,9 +40,7 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
     for name, errors in histories.items():
         above = np.asarray(errors) / optimum - 1
         ax.plot(range(len(above)), np.where(above > 0, above, np.nan), label=name)
-    ax.set_yscale("log")
-    ax.set_xlabel("epoch")
-    ax.set_ylabel("squared error above the optimum, relative")
+    ax.set(yscale="log", xlabel="epoch", ylabel="squared error above the optimum, relative")
     ax.legend()
     return ax
 

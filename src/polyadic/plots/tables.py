@@ -140,9 +140,8 @@ def scree(model: Any, *, ax: Any = None) -> Any:
     number = np.arange(1, len(share) + 1)
     ax.bar(number, share, color="C0", label="of the axis")
     ax.plot(number, np.cumsum(share), color="C3", marker="o", markersize=3, label="of all up to it")
-    ax.set_xlabel("axis")
+    ax.set(xlabel="axis", ylabel="share of the inertia (%)")
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_ylabel("share of the inertia (%)")
     ax.legend(frameon=False)
     return ax
 

@@ -72,9 +72,7 @@ def barcode(occurrences: Sequence[Occurrences], *, ax: Any = None) -> Any:
         range(len(parts)),
         [f"{part[:40]} ({sum(o.frequency for o in occurrences if o.part == part):,})" for part in parts],
     )
-    ax.set_xlim(0, 1)
-    ax.set_ylim(len(parts) - 0.4, -0.6)
-    ax.set_xlabel("position in the part")
+    ax.set(xlim=(0, 1), ylim=(len(parts) - 0.4, -0.6), xlabel="position in the part")
     for k, query in enumerate(queries):
         ax.plot([], [], color=f"C{k % 10}", label=query)
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=min(len(queries), 4))
@@ -100,11 +98,9 @@ def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: A
     for k, (name, some) in enumerate(groups.items()):
         rows = [row for row, word in enumerate(words) if word in set(some) and color[word] == f"C{k % 10}"]
         ax.scatter(*at[rows].T, s=16, color=f"C{k % 10}", label=name, zorder=2)
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xticks=[], yticks=[], xlabel=f"{100 * shown:.0f} % of the differences between the words")
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.15)
-    ax.set_xlabel(f"{100 * shown:.0f} % of the differences between the words")
     if len(groups) > 1:
         ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=min(len(groups), 4))
     place(ax, at, words, [color[word] for word in words])
@@ -127,10 +123,8 @@ def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: 
         for column, at in enumerate(best):
             ax.barh(row + 0.25, 0.94 * H[k, at] / H[k, best[0]], 0.3, left=column, color=f"C{row % 10}")
             ax.text(column, row, model.words_[at], va="bottom", fontsize=9, clip_on=True)
-    ax.set_xlim(0, top)
-    ax.set_ylim(len(chosen) - 0.4, -0.6)
+    ax.set(xlim=(0, top), ylim=(len(chosen) - 0.4, -0.6), xticks=[])
     ax.set_yticks(range(len(chosen)), [f"topic {k}" for k in chosen])
-    ax.set_xticks([])
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     return ax

@@ -75,7 +75,7 @@ def plus_low_rank(S: Any, parts: list[tuple[float, Spectral]]) -> SparsePlusLowR
     return SparsePlusLowRank(S, np.hstack(L), np.hstack([M.V for _, M in parts]))
 
 
-def soft_threshold(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
+def soft_threshold(operator: Any, threshold: float, *, near: Spectral, tol: float) -> Spectral:
     r"""Soft-threshold the singular values of a matrix (Cai, Candes, Shen 2010, theorem 2.1).
 
     .. math:: \arg\min_M \tfrac12 \|M - A\|_F^2 + \theta \|M\|_*
@@ -88,9 +88,9 @@ def soft_threshold(operator: Any, threshold: float, *, near: Spectral, tol: floa
     """
     check_number("threshold", threshold)
     if operator.shape[0] < operator.shape[1]:  # the basis has the smaller side
-        return soft_threshold(operator.T, threshold, near=near.transposed, tol=tol, seed=seed).transposed
+        return soft_threshold(operator.T, threshold, near=near.transposed, tol=tol).transposed
     n = operator.shape[1]
-    pairs = None if n <= DENSE_SIZE else _leading(Gram(operator), threshold**2, near.V, tol=tol, seed=seed, roots=True)
+    pairs = None if n <= DENSE_SIZE else _leading(Gram(operator), threshold**2, near.V, tol=tol, roots=True)
     if pairs is None:
         _check_size(n)
         U, s, Vt = np.linalg.svd(finite(_whole(operator)), full_matrices=False)
@@ -102,7 +102,7 @@ def soft_threshold(operator: Any, threshold: float, *, near: Spectral, tol: floa
 
 
 def soft_threshold_symmetric(
-    operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0, positive: bool = False
+    operator: Any, threshold: float, *, near: Spectral, tol: float, positive: bool = False
 ) -> Spectral:
     """Soft-threshold the eigenvalues of a symmetric matrix, without checking its symmetry.
 
@@ -111,7 +111,7 @@ def soft_threshold_symmetric(
     """
     check_number("threshold", threshold)
     n = operator.shape[0]
-    pairs = None if n <= DENSE_SIZE else _leading(operator, threshold, near.V, tol=tol, seed=seed, roots=False)
+    pairs = None if n <= DENSE_SIZE else _leading(operator, threshold, near.V, tol=tol, roots=False)
     if pairs is None:
         _check_size(n)
         pairs = np.linalg.eigh(finite(_whole(operator)))
@@ -122,18 +122,16 @@ def soft_threshold_symmetric(
     return Spectral(V * np.sign(w[falling]), size - threshold, V)
 
 
-def largest_eigenvalue(operator: Any, *, tol: float, seed: int = 0) -> float:
+def largest_eigenvalue(operator: Any, *, tol: float) -> float:
     """Return an upper bound on the largest eigenvalue of a symmetric matrix; ``tol`` is its relative accuracy."""
     n = operator.shape[0]
     if n <= DENSE_SIZE:
         return float(np.linalg.eigvalsh(finite(_whole(operator)))[-1])
-    (w,), v = eigsh(operator, 1, which="LA", v0=np.random.default_rng(seed).standard_normal(n), tol=tol)
+    (w,), v = eigsh(operator, 1, which="LA", v0=np.random.default_rng(0).standard_normal(n), tol=tol)
     return float(w + np.linalg.norm(operator @ v - w * v))
 
 
-def top_singular_pair(
-    operator: Any, *, near: Array | None = None, tol: float = 1e-3, seed: int = 0
-) -> tuple[Spectral, float]:
+def top_singular_pair(operator: Any, *, near: Array | None = None, tol: float = 1e-3) -> tuple[Spectral, float]:
     r"""Return the leading singular triplet as a matrix of rank 1, and an upper bound on the largest singular value.
 
     ``near``, shape (n, k), are starting directions; ``tol`` is the residual :math:`\|A^\top u - s v\|` relative to s.
@@ -144,7 +142,7 @@ def top_singular_pair(
         pair, bound = Spectral(U[:, :1], values[:1], Vt[:1].T), float(values[0])
     else:
         start = np.zeros((n, 0)) if near is None else near
-        leading = _leading(Gram(operator), None, start, tol=tol, seed=seed, roots=True)
+        leading = _leading(Gram(operator), None, start, tol=tol, roots=True)
         assert leading is not None  # one direction always fits
         v = leading[1]
         u = np.asarray(operator @ v)
@@ -156,14 +154,12 @@ def top_singular_pair(
     return Spectral(pair.U * sign, pair.s, pair.V * sign), bound
 
 
-def _leading(
-    A: Any, threshold: float | None, start: Array, *, tol: float, seed: int, roots: bool
-) -> tuple[Array, Array] | None:
+def _leading(A: Any, threshold: float | None, start: Array, *, tol: float, roots: bool) -> tuple[Array, Array] | None:
     """Return the eigenpairs whose magnitude exceeds a threshold, or only the largest if ``threshold`` is None.
 
     With ``roots``, ``tol`` refers to their square roots. Returns None if most of them would be needed.
     """
-    n, rng = A.shape[0], np.random.default_rng(seed)
+    n, rng = A.shape[0], np.random.default_rng(0)
     Q = _orthonormal(np.hstack([start, rng.standard_normal((n, EXTRA))]), None)
     AQ = finite(np.asarray(A @ Q))
     whole = -1  # number inside when all others were far below the threshold

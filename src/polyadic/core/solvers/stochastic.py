@@ -119,7 +119,8 @@ class Zeros:
                 f"zeros cannot be sampled from entries of shape {entries.shape}: a cell must have at least two"
                 " different indices"
             )
-        if not entries.symmetric and not _in_order(entries):
+        runs = (slice(max(block.start - 1, 0), block.stop) for block in entries.blocks())
+        if not entries.symmetric and not all(rising(entries.indices[run].T).all() for run in runs):
             raise InputError("sampling of zeros requires entries in lexicographic order; sort them with np.lexsort")
         self.entries, self.weight, self.alpha, self.beside = entries, weight, term.weight, beside
         self.arrangements = Counter(permutations(term.slots)) if entries.symmetric else Counter([term.slots])
@@ -163,12 +164,6 @@ class Zeros:
             if not again.any():
                 return cells
             cells[again] = rng.integers(shape, size=(int(again.sum()), len(shape)))
-
-
-def _in_order(entries: Entries) -> bool:
-    """Return whether the entries are in strict lexicographic order."""
-    runs = (slice(max(block.start - 1, 0), block.stop) for block in entries.blocks())
-    return all(rising(entries.indices[run].T).all() for run in runs)
 
 
 def cells_of(entries: Entries) -> int:
@@ -365,16 +360,8 @@ class _Descent:
     def _add_part(self, part: Part, offsets: list[int]) -> None:
         if isinstance(part.loss, Squared):
             weights = np.ones(len(part.values), self.U.dtype) if part.weights is None else part.weights
-            kernels.add_cp_squared(
-                part.indices,
-                part.values,
-                weights,
-                self.T,
-                offsets=offsets,
-                zero_weight=part.zero_weight,
-                importance=self.importance[part.number],
-                scale=part.scale,
-            )
+            how = {"zero_weight": part.zero_weight, "scale": part.scale, "importance": self.importance[part.number]}
+            kernels.add_cp_squared(part.indices, part.values, weights, self.T, offsets=offsets, **how)
             return
         _, derivatives = _losses(part, slice(None), self._predict(part, offsets))
         kernels.add_cp_pullback(part.indices, derivatives, self.T, offsets=offsets)
