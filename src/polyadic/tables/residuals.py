@@ -22,10 +22,10 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.linalg import SparsePlusLowRank, SVDMethod, truncated_eigh, truncated_svd
@@ -36,10 +36,10 @@ class Residual(NamedTuple):
     r"""Residual of a contingency table from independence, stored as sparse plus low-rank, :math:`S + L M^\top`."""
 
     S: csr_array  # shape (m, n)
-    L: NDArray[np.float64]  # shape (m, k); k may be 0
-    M: NDArray[np.float64]  # shape (n, k)
-    r: NDArray[np.float64]  # relative margins of rows
-    c: NDArray[np.float64]  # relative margins of columns
+    L: Array  # shape (m, k); k may be 0
+    M: Array  # shape (n, k)
+    r: Array  # relative margins of rows
+    c: Array  # relative margins of columns
 
 
 def linear(N: csr_array) -> Residual:
@@ -134,7 +134,7 @@ def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: flo
     return Residual(S, -low * r[:, None], c[:, None], row_sums / total, column_sums / total)
 
 
-def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def margins(N: csr_array) -> tuple[Array, Array, float]:
     """Return the relative row and column margins, and the total, of a contingency table."""
     r, c = np.zeros(N.shape[0]), np.zeros(N.shape[1])
     rows = np.flatnonzero(np.diff(N.indptr))
@@ -152,12 +152,12 @@ def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], flo
     return r / n, c / n, n
 
 
-def with_values(N: csr_array, values: NDArray[Any]) -> csr_array:
+def with_values(N: csr_array, values: AnyArray) -> csr_array:
     """Return a sparse matrix with new values for the stored cells, sharing the index arrays of the original."""
     return csr_array((values, N.indices, N.indptr), shape=N.shape, copy=False)
 
 
-def _pmi(N: csr_array, r: NDArray[np.float64], c: NDArray[np.float64], n: float) -> NDArray[np.float64]:
+def _pmi(N: csr_array, r: Array, c: Array, n: float) -> Array:
     """Return pointwise mutual information (PMI) of the stored cells, with 0 for stored zeros."""
     with np.errstate(divide="ignore"):
         log_r, log_c = np.log(r), np.log(c)
@@ -166,11 +166,11 @@ def _pmi(N: csr_array, r: NDArray[np.float64], c: NDArray[np.float64], n: float)
     return np.where(N.data > 0, pmi, 0.0)
 
 
-def _sparse(N: csr_array, values: NDArray[np.float64], r: NDArray[np.float64], c: NDArray[np.float64]) -> Residual:
+def _sparse(N: csr_array, values: Array, r: Array, c: Array) -> Residual:
     return Residual(with_values(N, values.astype(N.dtype)), np.zeros((N.shape[0], 0)), np.zeros((N.shape[1], 0)), r, c)
 
 
-def _scaled(A: csr_array, left: NDArray[np.float64], right: NDArray[np.float64]) -> csr_array:
+def _scaled(A: csr_array, left: Array, right: Array) -> csr_array:
     return with_values(A, A.data * np.repeat(left, np.diff(A.indptr)) * right[A.indices])
 
 
@@ -186,20 +186,20 @@ def _scores(T: Any, size: int, side: str) -> csr_array:
     return T
 
 
-Difference = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
+Difference = Callable[[Array, Array], Any]
 """Function of the observed and expected relative frequencies of the non-empty cells; see :func:`elementwise`."""
-Kernel = Literal["margins", "identity"] | NDArray[Any] | Sequence[Any] | Callable[[NDArray[np.float64]], Any]
+Kernel = Literal["margins", "identity"] | AnyArray | Sequence[Any] | Callable[[Array], Any]
 """``"margins"``, ``"identity"``, an array of shape (n,) or (n, n), or a function that maps the margins to one."""
 
 
 class Decomposition(NamedTuple):
     """Singular value decomposition, 0 for axes the table does not have, and square roots of both kernels."""
 
-    U: NDArray[Any]
-    s: NDArray[Any]
-    V: NDArray[Any]
-    row_root: NDArray[Any]
-    column_root: NDArray[Any]
+    U: AnyArray
+    s: AnyArray
+    V: AnyArray
+    row_root: AnyArray
+    column_root: AnyArray
 
 
 def decompose(
@@ -239,7 +239,7 @@ def decompose(
     return Decomposition(U, np.where(s > null, s, 0), V, left, right)
 
 
-def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.float64]:
+def root(kernel: Kernel, masses: Array, side: str) -> Array:
     """Return the square root of a kernel matrix, as a vector if the kernel is diagonal."""
     if callable(kernel):
         kernel = kernel(masses)
@@ -260,12 +260,12 @@ def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.f
     return half if Q is None else (Q * half) @ Q.T
 
 
-def inverse(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+def inverse(masses: Array) -> Array:
     """Return the elementwise inverse, with 0 for zeros, so that empty rows and columns have no influence."""
     return np.divide(1.0, masses, where=masses > 0, out=np.zeros(len(masses)))
 
 
-def categorical_kernel(alpha: float = 1.0) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def categorical_kernel(alpha: float = 1.0) -> Callable[[Array], Array]:
     r"""Return the kernel used by kernel PCA for categorical data, :math:`e^{-\alpha |e_i - e_j|^2}`.
 
     The exponent is printed with a plus. The kernel is :math:`(1 - a) E + a\, 1 1^\top` with :math:`a = e^{-2 \alpha}`.
@@ -274,7 +274,7 @@ def categorical_kernel(alpha: float = 1.0) -> Callable[[NDArray[np.float64]], ND
     return partial(_categorical, np.exp(-2 * check_number("alpha", alpha, above=True)))
 
 
-def _categorical(a: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+def _categorical(a: float, masses: Array) -> Array:
     return (1 - a) * np.eye(len(masses)) + a
 
 
@@ -284,7 +284,7 @@ def stop_word_kernel(
     *,
     stop_words: Collection[str],
     kernel: Literal["margins", "identity"] = "margins",
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+) -> Callable[[Array], Array]:
     r"""Return a stop-word weighting kernel, :math:`D(1 + \alpha [i \in \text{stop words}])\, K`, eq. (45).
 
     :math:`K` is the ``kernel`` without weights: :math:`D(r)^{-1}`, as printed, or the identity.
@@ -295,9 +295,7 @@ def stop_word_kernel(
     return partial(_weighted, weights, kernel=kernel)
 
 
-def _weighted(
-    weights: NDArray[np.float64], masses: NDArray[np.float64], *, kernel: str = "margins"
-) -> NDArray[np.float64]:
+def _weighted(weights: Array, masses: Array, *, kernel: str = "margins") -> Array:
     if len(weights) != len(masses):
         about = f"the kernel must have one weight for each of the {len(masses):,}"
         raise InputError(f"{about} rows or columns of the table; got {len(weights):,}")

@@ -14,7 +14,7 @@ from polyadic.core.model import Count
 from polyadic.topics.plsa import MixtureTopics, mixtures
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 ROUNDING_TOL = 1e-10  # residual of a row, as a share of the longest squared row, that counts as rounding error
 
@@ -83,7 +83,7 @@ class AnchorTopics(MixtureTopics):
         return self
 
 
-def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
+def co_occurrence(counts: csr_array) -> tuple[csr_array, Array]:
     """Return the co-occurrence probabilities :math:`P(j | i)` and the marginal probabilities :math:`P(i)` of words."""
     n = counts.sum(axis=1, dtype=float)
     pairs = n * (n - 1)  # of positions in a document; documents have equal weight
@@ -100,9 +100,7 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
     return csr_array(diags_array(1 / np.where(sums > 0, sums, 1)) @ Q), sums / sums.sum()
 
 
-def find_anchors(
-    Q: csr_array, candidates: NDArray[np.int64], n_components: int
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def find_anchors(Q: csr_array, candidates: Ints, n_components: int) -> tuple[Ints, AnyArray]:
     """Return the anchors, vertices of the convex hull of all rows, and the products of all rows with those of anchors.
 
     Candidates are added greedily by distance from the span of the previous ones; then each is replaced by the candidate

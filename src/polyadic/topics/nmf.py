@@ -23,9 +23,8 @@ from polyadic.topics.multiplicative import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Floats
 
-    Array = NDArray[np.float32]
 
 BETAS = {"squared": 2.0, "kl": 1.0}  # beta-divergences that have a name
 
@@ -135,7 +134,7 @@ class NMF(Topics):
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Floats:
         """Return the factors of new rows with the components fixed; each row is solved separately."""
         check_is_fitted(self)
         cells, H = self._cells(X, None, reset=False), np.ascontiguousarray(self.components_.T)

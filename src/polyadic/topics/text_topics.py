@@ -32,12 +32,11 @@ from polyadic.topics.rlsi import RLSI, Norm
 from polyadic.topics.spectral import SpectralLDA
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from polyadic.core.annotations import AnyArray, Array
     from polyadic.topics.base import Topics
 
-    Array = NDArray[Any]
 
 TFIDF_METHODS = ("nmf", "rlsi")  # least-squares methods, which use TF-IDF: on raw counts, frequent words would dominate
 TOKENIZER = Tokenizer(digits="drop")
@@ -152,7 +151,7 @@ class TextTopics(Transformer):
         seen, hidden = seen[judged], hidden[judged]
         mean = hidden.sum(dtype=float) / hidden.shape[0]
 
-        def losses(model: TextTopics) -> NDArray[np.float64]:
+        def losses(model: TextTopics) -> Array:
             mixtures, background = model.transform_table(seen), model.background_ + 1
             return surprise(hidden, mixtures, model.word_weights_, background=background) / mean
 
@@ -197,7 +196,7 @@ class TextTopics(Transformer):
         self.background_ = np.asarray(counts.sum(axis=0, dtype=float))
         return self
 
-    def transform(self, texts: Iterable[str]) -> Array:
+    def transform(self, texts: Iterable[str]) -> AnyArray:
         """Return the topic weights of new documents; unknown words are ignored."""
         return self.transform_table(self.table(texts))
 
@@ -211,7 +210,7 @@ class TextTopics(Transformer):
         index = {word: column for column, word in enumerate(self.words_)}
         return table_of_texts(texts, index, replace(TOKENIZER, language=self.language_))
 
-    def transform_table(self, counts: csr_array) -> Array:
+    def transform_table(self, counts: csr_array) -> AnyArray:
         """Return the topic weights of new documents, given their word counts."""
         check_is_fitted(self)
         if not counts.shape[0]:
@@ -227,12 +226,12 @@ class TextTopics(Transformer):
         return [[self.words_[at] for at in order if weights[at] > 0] for weights, order in topics]
 
     @property
-    def word_weights_(self) -> Array:
+    def word_weights_(self) -> AnyArray:
         """Word weights of each topic, divided by the inverse document frequencies of TF-IDF."""
         check_is_fitted(self)
         return np.asarray(self.model_.components_ / self.idf_)
 
-    def _weighted(self, counts: csr_array, idf: Array) -> csr_array:
+    def _weighted(self, counts: csr_array, idf: AnyArray) -> csr_array:
         return counts if self.method not in TFIDF_METHODS else normalize(counts * idf[None, :].astype(np.float32))
 
     def _new(self) -> Topics:
