@@ -122,10 +122,8 @@ def check_rules(rules: Iterable[Rule], schema: Schema) -> None:
         single = schema.single[schema.rows_of(atom.predicate)]
         if len(single) and not (single == (len(atom.arguments) == 1)).any():
             found, needed = ("one argument", "two") if len(atom.arguments) == 1 else ("two arguments", "one")
-            raise InputError(
-                f"{f'{atom.place}: ' if atom.place else ''}the predicate {atom.predicate!r} has {found} in a rule and"
-                f" {needed} in the facts"
-            )
+            where = f"{atom.place}: " if atom.place else ""
+            raise InputError(f"{where}the predicate {atom.predicate!r} has {found} in a rule and {needed} in the facts")
 
 
 def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:

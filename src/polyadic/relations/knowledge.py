@@ -259,10 +259,8 @@ class KnowledgeTensor(LinkPredictor):
             assert self.relations_ is not None
             names = [*dict.fromkeys([*self.entities_, *X.entities])]
             if absent := [name for name in X.relations if name not in self.relations_]:
-                raise InputError(
-                    f"the model has no relation {absent[0]!r}{meant(absent[0], self.relations_)}; train a new model to"
-                    " add relations"
-                )
+                hint = f"{meant(absent[0], self.relations_)}; train a new model to add relations"
+                raise InputError(f"the model has no relation {absent[0]!r}{hint}")
             triples = facts_of(X.named(), entities=names, relations=self.relations_).triples
         if not len(triples):
             raise InputError("at least one new fact is required")
@@ -312,9 +310,8 @@ class KnowledgeTensor(LinkPredictor):
         """Return a function that computes the negative mean reciprocal rank of the validation triples."""
         facts = true = triples_by("validation", validation, names=names, sizes=sizes)
         if not len(facts):
-            raise InputError(
-                "validation must contain at least one fact; add facts, or leave out validation", "validation"
-            )
+            advice = "add facts, or leave out validation"
+            raise InputError(f"validation must contain at least one fact; {advice}", "validation")
         if known is not None:
             true = np.concatenate([facts, triples_by("known", known, names=names, sizes=sizes)])
         if len(facts) > MAX_VALIDATION:

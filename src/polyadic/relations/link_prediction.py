@@ -171,11 +171,8 @@ class LinkPredictor(TripleModel):
         """
         facts = self._triples_by("test", test)
         if seen := shared(facts, self.facts_):
-            warnings.warn(
-                f"test facts that occur in the training data: {seen:,} of {len(facts):,}",
-                SeenFactsWarning,
-                stacklevel=2,
-            )
+            what = f"test facts that occur in the training data: {seen:,} of {len(facts):,}"
+            warnings.warn(what, SeenFactsWarning, stacklevel=2)
         true = facts if known is None else np.concatenate([facts, self._triples_by("known", known)])
         return self._rank(facts, true, relations=relations, memory=memory)
 
@@ -231,9 +228,8 @@ def learned_facts(X: Triples) -> tuple[Ints, int, int]:
     else:
         given = np.asarray(X)
         if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iu":
-            raise InputError(
-                f"facts must be an integer array of shape (n, 3); got {given.dtype} of shape {given.shape}"
-            )
+            got = f"{given.dtype} of shape {given.shape}"
+            raise InputError(f"facts must be an integer array of shape (n, 3); got {got}")
         given = given.astype(np.int64)
         sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
         triples = checked_triples("facts", given, *sizes)
@@ -245,21 +241,16 @@ def learned_facts(X: Triples) -> tuple[Ints, int, int]:
     empty = np.setdiff1d(np.arange(sizes[1]), triples[:, 1])
     if len(empty):
         name = repr(X.relations[empty[0]]) if isinstance(X, Facts) else empty[0]
-        warnings.warn(
-            f"relations without training facts: {len(empty):,} of {sizes[1]:,}, for example {name}; the scores of these"
-            " relations are meaningless",
-            EmptyRelationWarning,
-            stacklevel=3,
-        )
+        what = f"relations without training facts: {len(empty):,} of {sizes[1]:,}, for example {name}"
+        message = f"{what}; the scores of these relations are meaningless"
+        warnings.warn(message, EmptyRelationWarning, stacklevel=3)
     return np.unique(triples, axis=0), *sizes
 
 
 def _alike(*columns: Ints) -> tuple[Ints, ...]:
     if len({len(column) for column in columns}) > 1:
-        raise InputError(
-            "subjects, relations and objects must have the same length; got"
-            f" {' and '.join(str(len(c)) for c in columns)}"
-        )
+        got = " and ".join(str(len(column)) for column in columns)
+        raise InputError(f"subjects, relations and objects must have the same length; got {got}")
     return columns
 
 

@@ -129,10 +129,8 @@ def relation_slices(X: Any) -> list[Any]:
     names = [f"the matrix of relation {k}" for k in range(len(X))]
     slices = [csr_array(complete(numbers_of(x, k), k).values, dtype=float) for x, k in zip(X, names, strict=True)]
     if not slices or any(x.shape != (slices[0].shape[0],) * 2 for x in slices):
-        raise InputError(
-            "X must be a non-empty list of square matrices of the same size, one per relation; got shapes"
-            f" {[x.shape for x in slices[:3]]}"
-        )
+        about = "X must be a non-empty list of square matrices of the same size, one per relation"
+        raise InputError(f"{about}; got shapes {[x.shape for x in slices[:3]]}")
     return slices
 
 

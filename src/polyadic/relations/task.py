@@ -328,9 +328,8 @@ def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, An
     """
     _check_names(model)
     if _is_of_triples(model):
-        raise InputError(
-            "similar predicates can be listed only for a universal schema; this is a link prediction model"
-        )
+        about = "similar predicates can be listed only for a universal schema"
+        raise InputError(f"{about}; this is a link prediction model")
     nearest = model.most_similar(predicate, n=top)
     return {"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
 
@@ -410,9 +409,8 @@ def add(
     check_out(out, force=force)
     _check_names(model)
     if not isinstance(model, KnowledgeTensor):
-        raise InputError(
-            "new entities can be added only to a tensor model; add the new facts to the training facts and train again"
-        )
+        advice = "add the new facts to the training facts and train again"
+        raise InputError(f"new entities can be added only to a tensor model; {advice}")
     new = read_facts(facts, reading, columns=columns)
     model.update(new, **({} if epochs is None else {"max_iter": epochs}))
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
@@ -463,9 +461,8 @@ def patterns(
     if not facts:
         raise InputError(f"{', '.join(sources)}: no sentence contains two named entities")
     if not kept:
-        raise InputError(
-            f"{', '.join(sources)}: no pattern connects at least {min_count} entity pairs; lower min_count", "min_count"
-        )
+        about = f"no pattern connects at least {min_count} entity pairs"
+        raise InputError(f"{', '.join(sources)}: {about}; lower min_count", "min_count")
     with whole_file(out) as draft:
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
     saved = Saved(out=str(out), pairs=len({fact[:2] for fact in kept}))
@@ -570,9 +567,8 @@ def _is_of_triples(model: Any) -> bool:
 def _check_names(model: Any) -> None:
     """Raise InputError if the entities or relations of a model have no names."""
     if _is_of_triples(model) and (model.entities_ is None or model.relations_ is None):
-        raise InputError(
-            "the model must have names of entities and relations; a model with integer ids can be used only from Python"
-        )
+        about = "the model must have names of entities and relations"
+        raise InputError(f"{about}; a model with integer ids can be used only from Python")
 
 
 def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:

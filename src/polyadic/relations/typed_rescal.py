@@ -180,9 +180,8 @@ class _TypedObjective:
         self, slices: Sequence[Any], domains: Sequence[Domain], ridges: RescalRidges, beside: Attributes | None, n: int
     ) -> None:
         if beside is not None and beside.table.shape[0] != n:
-            raise InputError(
-                f"attributes must have one row for each of the {n} entities; got {beside.table.shape[0]} rows"
-            )
+            got = f"{beside.table.shape[0]} rows"
+            raise InputError(f"attributes must have one row for each of the {n} entities; got {got}")
         self.domains, self.ridges, self.beside = domains, ridges, beside
         self.inner = [csr_array(csr_array(X)[d.subjects][:, d.objects]) for X, d in zip(slices, domains, strict=True)]
         self.squares = float(sum((x.data.astype(float) ** 2).sum() for x in self.inner))

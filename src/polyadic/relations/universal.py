@@ -175,10 +175,8 @@ class SchemaModel(Model):
         """
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):
-            raise InputError(
-                f"pairs and predicates must have the same length; got {len(pairs)} pairs and {len(predicates)}"
-                " predicates"
-            )
+            got = f"{len(pairs)} pairs and {len(predicates)} predicates"
+            raise InputError(f"pairs and predicates must have the same length; got {got}")
         rows = [self.schema_.row(*pair) for pair in pairs]
         return self._predict(np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T)
 
@@ -283,9 +281,8 @@ class UniversalSchema(SchemaModel):
         how |= {"axis": self.sampling_axis, "single": schema.single}
         negatives = SampledNegatives(schema.indices, schema.cells.shape, **how)
         if not (negatives.absent.beside(schema.indices, np.random.default_rng(0))[:, 0] >= 0).any():
-            raise InputError(
-                "no negatives can be sampled, because each predicate with facts holds for all entity pairs"
-            )
+            reason = "each predicate with facts holds for all entity pairs"
+            raise InputError(f"no negatives can be sampled, because {reason}")
         rng = np.random.default_rng(self.seed)
         form = PairForm(
             schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
@@ -310,14 +307,11 @@ class UniversalSchema(SchemaModel):
         check_is_fitted(self)
         at, shape = np.asarray(cells), self.schema_.cells.shape
         if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
-            raise InputError(
-                f"cells must be an integer array of shape (n, 2); got {at.dtype} of shape {at.shape}", "cells"
-            )
+            got = f"{at.dtype} of shape {at.shape}"
+            raise InputError(f"cells must be an integer array of shape (n, 2); got {got}", "cells")
         if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
-            raise InputError(
-                f"cells must have row indices from 0 to {shape[0] - 1:,} and column indices from 0 to {shape[1] - 1:,}",
-                "cells",
-            )
+            columns = f"column indices from 0 to {shape[1] - 1:,}"
+            raise InputError(f"cells must have row indices from 0 to {shape[0] - 1:,} and {columns}", "cells")
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
 
     def explain(self, pair: tuple[str, ...], predicate: str) -> Explanation:
@@ -386,11 +380,9 @@ class UniversalSchema(SchemaModel):
         check_int("n", n, low=1)
         parts = [F for F in (self.terms_.V, self.terms_.D1, self.terms_.D2, self.terms_.Y) if F.size]
         if not parts:
-            raise InputError(
-                "similar predicates require predicate vectors, which features='N' lacks; train a model with features"
-                " 'F', 'E' or 'T'",
-                "features",
-            )
+            advice = "train a model with features 'F', 'E' or 'T'"
+            about = "similar predicates require predicate vectors, which features='N' lacks"
+            raise InputError(f"{about}; {advice}", "features")
         vectors = np.column_stack(parts).astype(float)
         at = self.schema_.column(predicate)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
@@ -460,9 +452,8 @@ def columns_at(columns: ArrayLike, schema: Schema) -> Ints:
     """Validate column indices and return them as an integer array."""
     at, number = np.asarray(columns), len(schema.predicates)
     if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= number)):
-        raise InputError(
-            f"columns must be a list of whole numbers from 0 to {number - 1:,}; got {columns!r:.60}", "columns"
-        )
+        about = f"columns must be a list of whole numbers from 0 to {number - 1:,}"
+        raise InputError(f"{about}; got {columns!r:.60}", "columns")
     return at.astype(np.int64)
 
 

@@ -78,11 +78,9 @@ def elementwise(N: csr_array, difference: Difference) -> Residual:
     y = np.repeat(r, np.diff(N.indptr)) * c[N.indices]
     found = np.asarray(difference(N.data[full] / n, y[full]), float)
     if found.shape != full.shape or not np.isfinite(found).all():
-        raise InputError(
-            f"difference must return a finite number for each of the {len(full):,} non-empty cells; got shape"
-            f" {found.shape}{' with infinite or NaN values' if found.shape == full.shape else ''}",
-            "difference",
-        )
+        got = f"shape {found.shape}{' with infinite or NaN values' if found.shape == full.shape else ''}"
+        about = f"difference must return a finite number for each of the {len(full):,} non-empty cells"
+        raise InputError(f"{about}; got {got}", "difference")
     values = np.zeros(len(N.data))
     values[full] = found
     return _sparse(N, values, r, c)
@@ -144,11 +142,8 @@ def margins(N: csr_array) -> tuple[Array, Array, float]:
         c += np.bincount(N.indices[block], N.data[block], N.shape[1])
     n = float(r.sum())
     if not 0 < n < np.inf:
-        raise InputError(
-            "the table must have at least one non-zero cell"
-            if n == 0
-            else "the sum of the table overflows; scale it down"
-        )
+        overflow = "the sum of the table overflows; scale it down"
+        raise InputError(overflow if n else "the table must have at least one non-zero cell")
     return r / n, c / n, n
 
 

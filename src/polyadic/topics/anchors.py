@@ -111,12 +111,9 @@ def find_anchors(Q: csr_array, candidates: Ints, n_components: int) -> tuple[Int
     basis = np.zeros((n_components, Q.shape[1]))
     for k in range(n_components):
         if not len(left) or left.max() <= ROUNDING_TOL * squares.max():
-            raise InputError(
-                f"n_components must not exceed the number of possible anchor words, {k}; lower n_components, or"
-                " min_documents to allow more words",
-                "min_documents",
-                "n_components",
-            )
+            about = f"n_components must not exceed the number of possible anchor words, {k}"
+            advice = "lower n_components, or min_documents to allow more words"
+            raise InputError(f"{about}; {advice}", "min_documents", "n_components")
         chosen.append(int(candidates[left.argmax()]))
         row = Q[[chosen[k]]].toarray()[0]
         for _ in range(2):  # twice, against rounding errors

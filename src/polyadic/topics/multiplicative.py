@@ -85,9 +85,8 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
     if weights is not None:
         weights = complete(numbers_of(weights, "weights"), "weights").values
         if weights.shape != table.shape:
-            raise InputError(
-                f"weights must have the same shape as the table, {table.shape}; got {weights.shape}", "weights"
-            )
+            got = weights.shape
+            raise InputError(f"weights must have the same shape as the table, {table.shape}; got {got}", "weights")
         w = np.asarray(csr_array(weights)[rows, table.indices], np.float32)
         if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
             raise InputError("weights must be finite, non-negative and not all zero", "weights")
@@ -99,12 +98,9 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
         starts = np.arange(len(every) + 1) * table.shape[1]
         table, w, zero_weight = csr_array((table.toarray().ravel(), columns, starts), table.shape), every.ravel(), 0.0
     if beta == 0 and len(table.data) and table.data.min() <= 0:
-        raise InputError(
-            "X must contain only positive values for loss=0 (Itakura-Saito); leave zeros out of a sparse table, and set"
-            " unobserved='missing'",
-            "loss",
-            "unobserved",
-        )
+        about = "X must contain only positive values for loss=0 (Itakura-Saito)"
+        advice = "leave zeros out of a sparse table, and set unobserved='missing'"
+        raise InputError(f"{about}; {advice}", "loss", "unobserved")
     return WeightedCells(table, w, zero_weight)
 
 

@@ -120,9 +120,8 @@ class NMF(Topics):
         self.check()
         cells = self._cells(X, weights, reset=True)
         if self.solver in {"mu", "anls"} and self._beta() == 2 and not cells.alike:
-            raise InputError(
-                f"solver={self.solver!r} requires that all cells have weight 1; choose 'hals'", "solver", "weights"
-            )
+            about = f"solver={self.solver!r} requires that all cells have weight 1"
+            raise InputError(f"{about}; choose 'hals'", "solver", "weights")
         rng = np.random.default_rng(self.seed)
         if self.init == "random":
             start = uniform(cells, self.n_components, rng=rng)

@@ -145,9 +145,8 @@ class TextTopics(Transformer):
         seen, hidden = halves(counts[out], seed=seed)
         judged = hidden.sum(axis=1) > 0
         if not judged.any() or out.all():
-            raise InputError(
-                f"the {len(out):,} documents are too few or too short to hold out some of them for validation"
-            )
+            about = f"the {len(out):,} documents are too few or too short"
+            raise InputError(f"{about} to hold out some of them for validation")
         seen, hidden = seen[judged], hidden[judged]
         mean = hidden.sum(dtype=float) / hidden.shape[0]
 
@@ -180,9 +179,8 @@ class TextTopics(Transformer):
     def _fitted(self, counts: csr_array, words: Sequence[str], advance: Advance | None) -> Self:
         counts = counts_by_row(counts)
         if len(words) != counts.shape[1]:
-            raise InputError(
-                f"words must contain one word for each of the {counts.shape[1]:,} columns; got {len(words):,}", "words"
-            )
+            about = f"words must contain one word for each of the {counts.shape[1]:,} columns"
+            raise InputError(f"{about}; got {len(words):,}", "words")
         idf = np.ones(len(words))
         if self.method in TFIDF_METHODS:
             idf += np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=len(words))))
