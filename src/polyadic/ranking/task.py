@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Count, File, Help, Metavar, Out
+from polyadic.interface import output
+from polyadic.interface.errors import say
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -123,9 +125,6 @@ def apply(
     scores
         Add the scores of all candidates to the output (JSON lines only).
     """
-    from polyadic.interface import output
-    from polyadic.interface.errors import say
-
     output.check_file(out, force=force)
     blocks = _opened_for(model.names_, lists, format, unknown=unknown, costs=False)
     lines = _selected(model, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(model, blocks, unknown)
@@ -149,8 +148,6 @@ COSTS = {
 
 def _print_costs(result: dict[str, Any]) -> None:
     """Print the costs with their full names."""
-    from polyadic.interface import output
-
     rows = [(COSTS.get(name, output.heading(name)), value) for name, value in result.items() if name != "metrics"]
     output.table(["name", "value"], rows)
     figures = [(each["name"], each["value"], (each["low"], each["high"]), each["used"]) for each in result["metrics"]]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Amount, Columns, Count, File, Help, Metavar, Natural, Out, Repeated, Share
 from polyadic.core.settings import Table as TableFile
+from polyadic.interface import output
+from polyadic.interface.errors import say
 from polyadic.interface.run import Saved, check_out, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -179,9 +181,6 @@ class Predictions(dict[str, Any]):
 
 def _print_predictions(result: Predictions) -> None:
     """Print predictions with the reasons for each prediction."""
-    from polyadic.interface import output
-    from polyadic.interface.errors import say
-
     lines = [dict(line) for line in result["predictions"]]
     for line in lines:
         if "rules" in line:
@@ -475,8 +474,6 @@ def patterns(
 
 def _print_checked(result: dict[str, Any]) -> None:
     """Print a line for each rule, with the numbers of its groundings if facts were given."""
-    from polyadic.interface import output
-
     names = {"premises": "premise true", "right": "conclusion also true"}
     rules = result["rules"]
     output.table([names.get(name, name) for name in rules[0]], [tuple(rule.values()) for rule in rules])
@@ -516,8 +513,6 @@ def _located(rule: Any) -> dict[str, Any]:
 
 def _print_mined(result: dict[str, Any]) -> None:
     """Print mined rules in the format of a rules file."""
-    from polyadic.interface import output
-
     rules = ((each["rule"], each["confidence"], each["support"]) for each in result["rules"])
     output.write_lines((f"{rule}  # {share:.3f} of {round(n / share):,}\n" for rule, share, n in rules), None)
 
@@ -663,7 +658,6 @@ def _explain(
     model: Any, lines: list[dict[str, Any]], given: dict[str, str | None], why: int, rules: Path | None
 ) -> list[str]:
     """Add explanations to predictions in place; return the headings of the added columns."""
-    from polyadic.interface import output
     from polyadic.relations.horn_rules import HornRules
     from polyadic.relations.rule_mining import derivations
     from polyadic.relations.rules import read_rules

@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import BUDGET, Amount, File, Help, Metavar, Natural, Out
+from polyadic.interface import output
+from polyadic.interface.errors import say
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -223,11 +227,6 @@ def _without_repeated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _print_predictions(result: dict[str, Any]) -> None:
     """Print a table of predictions, or the name of the file with the predictions."""
-    import typer
-
-    from polyadic.interface import output
-    from polyadic.interface.errors import say
-
     if "out" in result:
         typer.echo(f"wrote {result['out']}")
     else:
@@ -263,7 +262,6 @@ def predict(
         File with the feature names to show with --why, one per line, starting with feature 0.
     """
     from polyadic.core.files import read_names
-    from polyadic.interface import output
 
     if names is not None and not why:
         raise InputError("names can be used only together with why; set both, or leave out names", "names", "why")
@@ -331,8 +329,6 @@ def _in_order(scores: Any, grades: Any, groups: Any) -> float:
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     """Format the values of a row as strings."""
-    from polyadic.interface import output
-
     return [output.in_words(value) if isinstance(value, list) else _cell(value) for value in row.values()]
 
 
