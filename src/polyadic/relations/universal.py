@@ -32,7 +32,7 @@ from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
-from polyadic.metrics.judged import ranked_cells
+from polyadic.metrics.judged import Judged, ranked_cells
 from polyadic.relations.facts import fact_rows
 from polyadic.relations.questions import AbsentCells, PairForm, Ridges, SampledNegatives, descend_questions
 from polyadic.relations.schema import ROLES, Schema, schema_of
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from polyadic.core.annotations import AnyArray, Ints
-    from polyadic.metrics.judged import Judged
     from polyadic.relations.questions import Source, Terms
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from polyadic.core.errors import InputError, counted
+from polyadic.core.files import read_names
 from polyadic.core.settings import BUDGET, Amount, File, Help, Metavar, Natural, Out
 from polyadic.interface import output
 from polyadic.interface.errors import say
@@ -205,8 +206,6 @@ def _groups(file: Path | None, features: int) -> Ints | None:
     """Read the group of each feature from a file."""
     import numpy as np
 
-    from polyadic.core.files import read_names
-
     if file is None:
         return None
     try:
@@ -261,8 +260,6 @@ def predict(
     names
         File with the feature names to show with --why, one per line, starting with feature 0.
     """
-    from polyadic.core.files import read_names
-
     if names is not None and not why:
         raise InputError("names can be used only together with why; set both, or leave out names", "names", "why")
     machine: Any = model
