@@ -25,11 +25,8 @@ TASK = Task(
     "Rerank n-best lists by features, with linear weights or a low-rank tensor of weights.",
     model="polyadic.ranking.reranking:Reranker",
 )
-SETTINGS = (
-    "polyadic.ranking.linear_rerankers:RankingPerceptron",
-    "polyadic.ranking.linear_rerankers:MIRA",
-    "polyadic.ranking.tensor_mira:TensorMIRA",
-)
+CLASSES = "linear_rerankers:RankingPerceptron", "linear_rerankers:MIRA", "tensor_mira:TensorMIRA"
+SETTINGS = tuple(f"polyadic.ranking.{name}" for name in CLASSES)
 """Classes whose settings training takes; of a setting that several have, the last describes it."""
 Lists = Annotated[
     Path,

@@ -264,11 +264,8 @@ def _numbered(
         elif unknown == "skip":
             skipped += 1
         else:
-            what, name = next(
-                (w, x)
-                for w, x, known in (("entity", s, ends), ("relation", r, kinds), ("entity", o, ends))
-                if x not in known
-            )
+            parts = ("entity", s, ends), ("relation", r, kinds), ("entity", o, ends)
+            what, name = next((what, name) for what, name, known in parts if name not in known)
             hint = f"; it is an entity, so the columns may be in another order than {ORDER}" if name in ends else ""
             hint = hint or meant(name, kinds if what == "relation" else ends)
             advice = "correct the name, or set unknown='skip' to skip the fact"

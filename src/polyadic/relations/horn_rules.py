@@ -325,12 +325,10 @@ class HornRules(LinkPredictor):
         by_path, number = rule
         s, _, o = map(int, fact)
         if by_path:
-            walks = self._walks(s, o, [int(r) for r in self.paths_[number, 1:] if r >= 0], [s])
-            groundings: Iterator[Any] = (
-                [self._fact(r, a, b) for r, a, b in zip(self.paths_[number, 1:].tolist(), walk, walk[1:], strict=False)]
-                for walk in walks
-            )
-            return Reason(self._path_rule(number), [*islice(groundings, k)])
+            path = self.paths_[number, 1:].tolist()
+            walks = islice(self._walks(s, o, [r for r in path if r >= 0], [s]), k)
+            found = [[self._fact(*edge) for edge in zip(path, walk, walk[1:], strict=False)] for walk in walks]
+            return Reason(self._path_rule(number), found)
         graph, G, K = self._reasoner.graph, len(self._reasoner.graph.relation), self.shape_[1]
         body, place = self.properties_[number].tolist()
         head = graph.relation[graph.listed[place]]

@@ -220,11 +220,8 @@ class KnowledgeTensor(LinkPredictor):
         size = max(n, int(triples[:, [0, 2]].max()) + 1)
         known = np.unique(np.concatenate([self.facts_, triples]), axis=0)
         fresh = (triples[:, [0, 2]] >= n).any(axis=1)
-        self.updated_ = {
-            "new_facts": len(known) - len(self.facts_),
-            "new_entities": size - n,
-            "of_known_entities": int((~fresh).sum()),
-        }
+        self.updated_ = {"new_facts": len(known) - len(self.facts_), "new_entities": size - n}
+        self.updated_["of_known_entities"] = int((~fresh).sum())
         rng = np.random.default_rng(self.seed)
         vectors = [self.subject_factors_, self.object_factors_][: max(FORMS[self.form][1]) + 1]
         rows = [SPREAD * rng.standard_normal((size - n, vectors[0].shape[1])).astype(np.float32) for _ in vectors]

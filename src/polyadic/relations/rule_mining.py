@@ -115,12 +115,8 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) ->
             continue
         premise, at_ends = rule.implication.premise, [names.index(name) for name in pair]
         bindings, known = _grounded(rule, premise, schema)
-        concluded = np.logical_or.reduce(
-            [
-                np.logical_and.reduce([bindings[x] == end for x, end in zip(variables, at_ends, strict=True)])
-                for variables in concluding
-            ]
-        )
+        ends = (zip(variables, at_ends, strict=True) for variables in concluding)
+        concluded = np.any([np.all([bindings[x] == end for x, end in each], axis=0) for each in ends], axis=0)
         premises = [(atom, known(atom)) for atom in atoms_of(premise)]
         groundings = [
             [

@@ -246,11 +246,8 @@ def _triples(source: Any, reading: TableReading | None, columns: Sequence[Any] |
     for number, cells in table:
         chosen = [cells[k] for k in at.values() if k < len(cells)] if named else cells
         if len(chosen) not in ({len(at)} if named else {2, 3}):
-            table.skip(
-                number,
-                "expected subject, object and predicate, or entity and predicate; got"
-                f" {', '.join(map(str, cells))!r:.80}",
-            )
+            got = ", ".join(map(str, cells))
+            table.skip(number, f"expected subject, object and predicate, or entity and predicate; got {got!r:.80}")
             continue
         yield tuple(str(name_in(table, number, cell, what)) for cell, what in zip(chosen, at, strict=False))
 

@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 
     AnyModel = LinkPredictor | UniversalSchema
 
-MODELS = (
-    "polyadic.relations.horn_rules:HornRules",
-    "polyadic.relations.universal:UniversalSchema",
-    "polyadic.relations.knowledge:KnowledgeTensor",
-)
+CLASSES = "horn_rules:HornRules", "universal:UniversalSchema", "knowledge:KnowledgeTensor"
+MODELS = tuple(f"polyadic.relations.{name}" for name in CLASSES)
 READING = "polyadic.text.tables:TableReading"
 TASK = Task(
     "relations",
@@ -587,10 +584,7 @@ def _scores(model: Any, path: str, unknown: Any, **how: Any) -> Table:
 
     facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown, **how)
     scores = model.predict(*facts.triples.T).round(4).tolist()
-    rows = [
-        (facts.entities[s], facts.relations[r], facts.entities[o], score)
-        for (s, r, o), score in zip(facts.triples.tolist(), scores, strict=True)
-    ]
+    rows = [(*fact, score) for fact, score in zip(facts.named(), scores, strict=True)]
     return ["subject", "relation", "object", "score"], rows, facts.skipped
 
 
@@ -598,10 +592,8 @@ def _probabilities(model: Any, path: str, unknown: Any, **how: Any) -> Table:
     """Predict the probabilities of the facts in a file, of which those with unknown names are skipped."""
     facts, usable = _cells(model, path, unknown, **how)
     likely = model.predict([fact[:-1] for fact in usable], [fact[-1] for fact in usable]).round(4).tolist()
-    rows = [
-        (fact[0], fact[1] if len(fact) == 3 else None, fact[-1], probability)
-        for fact, probability in zip(usable, likely, strict=True)
-    ]
+    scored = zip(usable, likely, strict=True)
+    rows = [(fact[0], fact[1] if len(fact) == 3 else None, fact[-1], probability) for fact, probability in scored]
     return ["subject", "object", "predicate", "probability"], rows, len(facts) - len(usable)
 
 
@@ -688,14 +680,10 @@ def _explain(
         pair = (s, o) if o is not None else (s,)
         reason = model.explain(s, r, o, k=why) if _is_of_triples(model) else model.explain(pair, r)
         if concluding:
-            line["rules"] = [
-                {
-                    "rule": str(one.rule),
-                    **one.counts._asdict(),
-                    "groundings": [[named(fact) for fact in facts] for facts in one.groundings],
-                }
-                for one in derivations(schema, concluding, (*pair, r))[:why]
-            ]
+            line["rules"] = []
+            for rule, counts, groundings in derivations(schema, concluding, (*pair, r))[:why]:
+                facts = [[named(fact) for fact in grounding] for grounding in groundings]
+                line["rules"].append({"rule": str(rule), **counts._asdict(), "groundings": facts})
         line.update(output.reasons(reason, why, names if _is_of_triples(model) else names[0]))
     return [*(["rules"] if concluding else []), *([] if _is_of_triples(model) else ["log-odds", "base"]), "why"]
 

@@ -283,9 +283,8 @@ class UniversalSchema(SchemaModel):
             reason = "each predicate with facts holds for all entity pairs"
             raise InputError(f"no negatives can be sampled, because {reason}")
         rng = np.random.default_rng(self.seed)
-        form = PairForm(
-            schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
-        )
+        biased = {side: self.biases in {side, "both"} for side in ("rows", "columns")}
+        form = PairForm(schema, self.features, **biased)
         vectors = (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32)
         vectors[form.vectors[5] :] *= SCALE ** (-1 / 3)
         start = [vectors, np.zeros((form.weights[-1], 1), np.float32)]

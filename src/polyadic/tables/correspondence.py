@@ -91,9 +91,8 @@ class TableAnalysis(TableTransformer):
 
     def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
         """Compute the singular value decomposition of a residual under row and column kernels."""
-        axes = decompose(
-            A, self.n_components, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
-        )
+        how: dict[str, Any] = {"method": self.method, "tol": self.tol, "seed": self.seed}
+        axes = decompose(A, self.n_components, kernels=kernels, symmetric=symmetric, **how)
         self.singular_values_ = axes.s
         return axes
 

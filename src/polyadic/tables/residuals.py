@@ -210,11 +210,9 @@ def decompose(
     """Compute the truncated SVD of a residual under two kernels, :math:`K_r^{1/2} A K_c^{1/2}`."""
     size = A.S.dtype.itemsize
     basis = min(5 * rank + 200, 4 * min(A.S.shape))  # a small side is decomposed exactly, with copies
-    check_memory(
-        (4.0 + 2 * size) * A.S.nnz + 1.0 * size * basis * max(A.S.shape),
-        f"a decomposition of rank {rank} of a table of {A.S.shape[0]:,} x {A.S.shape[1]:,}",
-        "lower the rank or the size of the table",
-    )
+    needed = (4.0 + 2 * size) * A.S.nnz + 1.0 * size * basis * max(A.S.shape)
+    what = f"a decomposition of rank {rank} of a table of {A.S.shape[0]:,} x {A.S.shape[1]:,}"
+    check_memory(needed, what, "lower the rank or the size of the table")
     left, right = root(kernels[0], A.r, "row"), root(kernels[1], A.c, "column")
     rows, columns = (x if x.ndim == 1 else np.ones(len(x)) for x in (left, right))
     scale = np.repeat(rows.astype(A.S.dtype), np.diff(A.S.indptr)) * columns.astype(A.S.dtype)[A.S.indices]

@@ -126,9 +126,8 @@ class Dirichlets(NamedTuple):
         """Return the Kullback-Leibler divergence between the distributions and the prior, summed over rows."""
         n, R = self.counts.shape
         sums = gammaln(self.counts.sum(axis=1)).sum() - gammaln(self.counts).sum()
-        return float(((self.counts - self.prior) * logarithms).sum() + sums) + n * float(
-            R * gammaln(self.prior) - gammaln(R * self.prior)
-        )
+        of_prior = float(R * gammaln(self.prior) - gammaln(R * self.prior))
+        return float(((self.counts - self.prior) * logarithms).sum() + sums) + n * of_prior
 
 
 def dirichlet_sweeps(
