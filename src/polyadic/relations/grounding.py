@@ -263,13 +263,7 @@ class DerivedNegatives:
     """Sampler of ``n_negatives``, which are not derived themselves, for each derived cell that is not observed."""
 
     def __init__(
-        self,
-        listed: csr_array,
-        derived: csr_array,
-        *,
-        n_negatives: int,
-        weight: float,
-        single: Mask | None = None,
+        self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float, single: Mask | None = None
     ) -> None:
         cells = np.column_stack(derived.nonzero())
         self.absent = AbsentCells(cells.astype(np.int64), derived.shape, axis="column", single=single)

@@ -309,9 +309,8 @@ def complete(
         raise InputError("give exactly two of subject, relation and object", "subject", "relation", "object")
     check_int("k", k, low=1)
     hidden = parts.index(None)
-    given = [
-        np.array([model.number_of(what, part)]) for what, part in zip(PARTS, parts, strict=True) if part is not None
-    ]
+    named = zip(PARTS, parts, strict=True)
+    given = [np.array([model.number_of(what, part)]) for what, part in named if part is not None]
     if hidden == 1:
         scores = model.relations(*given)[0].astype(float)
     else:

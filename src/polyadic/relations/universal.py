@@ -291,9 +291,8 @@ class UniversalSchema(SchemaModel):
         batch = int(np.clip(len(schema.indices) // STEPS, *BATCHES)) if self.batch is None else self.batch
         steps = max(1, round(len(schema.indices) / batch))
         ridges = Ridges(self.ridge, self.weight_ridge)
-        solver = descend_questions(
-            form, start, [negatives, *beside], steps=steps, rng=rng, rule=Adagrad(self.learning_rate), ridges=ridges
-        )
+        how = {"steps": steps, "rng": rng, "rule": Adagrad(self.learning_rate), "ridges": ridges}
+        solver = descend_questions(form, start, [negatives, *beside], **how)
         self.schema_, self.terms_ = schema, form.terms(*self._optimize(solver))
         return self
 

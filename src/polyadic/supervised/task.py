@@ -33,13 +33,9 @@ TASK = Task(
     "Factorization machines: predict numbers, classes or rankings from sparse feature vectors.",
     model="polyadic.supervised.base:FactorizationMachineBase",
 )
-SETTINGS = (
-    "polyadic.supervised.fm_ranking:FactorizationMachineRanker",
-    "polyadic.supervised.fm_gibbs:BayesianFactorizationMachineClassifier",
-    "polyadic.supervised.fm_gibbs:BayesianFactorizationMachine",
-    "polyadic.supervised.factorization_machines:FactorizationMachineClassifier",
-    "polyadic.supervised.factorization_machines:FactorizationMachine",
-)
+POINT, SAMPLED = "factorization_machines:FactorizationMachine", "fm_gibbs:BayesianFactorizationMachine"
+CLASSES = "fm_ranking:FactorizationMachineRanker", f"{SAMPLED}Classifier", SAMPLED, f"{POINT}Classifier", POINT
+SETTINGS = tuple(f"polyadic.supervised.{name}" for name in CLASSES)
 """Classes whose settings training takes; of a setting that several have, the last describes it."""
 LABELS = Task(
     "labels",

@@ -131,9 +131,8 @@ class Squares:
         """Update each row of the factor ``U`` in place until convergence."""
         base = self._with_ridge(self.cells.zero_weight * (V.T @ V))
         ridge = self._ridge(U)
-        value = kernels.nonnegative_rows(
-            self.cells.entries(), V, U, base=base, l1=self.l1, passes=passes, tol=tol, threads=self.threads
-        )
+        how: dict[str, Any] = {"base": base, "l1": self.l1, "threads": self.threads}
+        value = kernels.nonnegative_rows(self.cells.entries(), V, U, passes=passes, tol=tol, **how)
         return value + self.constant - ridge
 
     def penalty(self, U: Floats) -> float:
