@@ -28,7 +28,7 @@ from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.model import Amount, Callback, Count, Model, Positive, Transformer
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.core.solvers.trace_norm import proximal_gradient, solve
+from polyadic.core.solvers.trace_norm import Answer, proximal_gradient, solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from polyadic.completion.cells import Prediction
     from polyadic.core.annotations import AnyArray, Array, Ints
-    from polyadic.core.solvers.trace_norm import Answer
 
 SWEEPS = 1  # brings predictions closer to a fit from scratch than such fits from two seeds are to each other
 FIRST = 1000  # number of cells of a fit that are kept, to recognise them among those to score

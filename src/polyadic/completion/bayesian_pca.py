@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 
 from polyadic.completion.base import DistributionModel
-from polyadic.completion.cells import ObservedEntries, Prediction, cells_of
+from polyadic.completion.cells import ObservedEntries, Prediction
 from polyadic.completion.coupled.gibbs import Average
-from polyadic.completion.generalized_pca import FAMILIES
+from polyadic.completion.generalized_pca import FAMILIES, cells_within
 from polyadic.core.entries import Entries
-from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
 from polyadic.core.model import Count, Natural, Seed, Threads, Within
 from polyadic.core.objective import Objective, Term
@@ -90,11 +89,7 @@ class BayesianGeneralizedPCA(DistributionModel):
     threads: Threads = None
 
     def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
-        cells, family = cells_of(X, empty=empty), FAMILIES[self.family]
-        if ((cells.values < family.low) | (cells.values > family.high)).any():
-            about = f"X must contain values between {family.low:g} and {family.high:g}"
-            raise InputError(f"{about} for family={self.family!r}", "family")
-        return cells
+        return cells_within(X, self.family, empty=empty)
 
     def _fit(self, known: ObservedEntries) -> Self:
         rng, normal = np.random.default_rng(self.seed), self.family == "normal"

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, explained, split_cells
+from polyadic.completion.cells import ObservedEntries, cells_of, explained, split_cells
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic, LogPoisson, Loss, Squared
@@ -41,6 +41,14 @@ FAMILIES = {
     "bernoulli": Family(Logistic(), expit, 0.0, 1.0),
     "poisson": Family(LogPoisson(), lambda m: np.exp(np.minimum(m, LogPoisson.last)), 0.0, np.inf),
 }
+
+
+def cells_within(X: Any, family: str, *, empty: bool = False) -> ObservedEntries:
+    """Return the observed cells of a matrix, or raise InputError if a value is impossible in the family."""
+    cells, (low, high) = cells_of(X, empty=empty), FAMILIES[family][2:]
+    if ((cells.values < low) | (cells.values > high)).any():
+        raise InputError(f"X must contain values between {low:g} and {high:g} for family={family!r}", "family")
+    return cells
 
 
 class GeneralizedPCA(Transformer):
@@ -95,7 +103,7 @@ class GeneralizedPCA(Transformer):
         InputError is raised if X is not a matrix with known values of the family, or a parameter is out of range.
         """
         self.check()
-        x = self._checked(X)
+        x = cells_within(X, self.family).array()
         name_columns(self, X)
         rng = np.random.default_rng(self.seed)
         U, V = (rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in x.shape)
@@ -125,7 +133,7 @@ class GeneralizedPCA(Transformer):
 
     def _new_rows(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
-        x = self._checked(X)
+        x = cells_within(X, self.family).array()
         match_columns(self, X)
         if x.shape[1] != len(self.column_factors_):
             raise InputError(f"X must have {len(self.column_factors_)} columns; got {x.shape[1]}")
@@ -139,12 +147,6 @@ class GeneralizedPCA(Transformer):
         objective = _Means(x, FAMILIES[self.family].loss, self.ridge, fixed)
         solver = quasi_newton(cast("Any", objective), start)
         return run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-
-    def _checked(self, X: ArrayLike) -> Array:
-        cells, (low, high) = cells_of(X), FAMILIES[self.family][2:]
-        if not (cells.values.min() >= low and cells.values.max() <= high):
-            raise InputError(f"X must contain values between {low:g} and {high:g} for family={self.family!r}", "family")
-        return cells.array()
 
 
 class _Means:

@@ -230,9 +230,8 @@ def read_pairs(
     for what, names in known.items():
         for line in lines:
             if (name := getattr(line, what)) not in names:
-                about = (
-                    f"{table.where(line.number)}: the model has no {what} {name!r}{meant(str(name), map(str, names))}"
-                )
+                hint = meant(str(name), map(str, names))
+                about = f"{table.where(line.number)}: the model has no {what} {name!r}{hint}"
                 raise InputError(f"{about}; set unknown='mean' to predict cells with unknown names", "unknown")
     return lines
 

@@ -129,8 +129,6 @@ def best_columns(U: AnyArray, V: AnyArray, n: int, *, without: ObservedEntries |
     check_int("n", n, low=1)
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:
-        if without.shape != (len(U), len(V)):
-            raise InputError(f"the argument without must have shape {len(U), len(V)}; got {without.shape}", "without")
         starts, columns = without.starts, without.columns
     kept = min(n, len(V))
     recommended = Recommended(np.full((len(U), n), -1), np.full((len(U), n), -np.inf, np.result_type(U, V)))

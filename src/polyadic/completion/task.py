@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Share, Table
+from polyadic.interface import output
 from polyadic.interface.run import Saved, check_out, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -29,8 +30,6 @@ Explained = Annotated[
 
 def _print_training(result: dict[str, Any]) -> None:
     """Print the results of training as a table, except the connected parts of the data."""
-    from polyadic.interface import output
-
     left_out = ("out", "choice", "parts", "largest_part")
     rows = [(output.heading(name), value) for name, value in result.items() if name not in left_out]
     output.table(["name", "value"], rows)
@@ -144,8 +143,6 @@ def _check_why(why: int, by: str | None) -> None:
 
 def _reasons(model: TableCompletion, row: Any, columns: list[Any], why: int, by: Any, items: Any = None) -> list[Any]:
     """Return values, base values and contributions of predictions as records."""
-    from polyadic.interface import output
-
     explained = model.explain(row, columns, by=by or "cells", items=items)
     return [output.reasons(each, why, "component" if by == "components" else "column") for each in explained]
 
@@ -206,7 +203,6 @@ def recommend(
         File for the recommendations of all rows: CSV, or Parquet if its name ends in .parquet.
     """
     from polyadic.core.files import read_names
-    from polyadic.interface import output
 
     if [row, items, out].count(None) != 2:
         about = "give a row, the items of a new row,"
@@ -233,7 +229,6 @@ def _recommend_all(model: TableCompletion, top: int, out: Path, which: dict[str,
     import numpy as np
 
     from polyadic.core.progress import tracked
-    from polyadic.interface import output
     from polyadic.metrics.recommendation import catalogue
 
     number = {name: at for at, name in enumerate(model.columns_)}

@@ -234,7 +234,7 @@ class Entries:
             for a, b in combinations(range(self.order), 2):  # indices decrease along a row
                 held |= np.isin(columns[a] * size + columns[b], keys)
             found.append(block.start + np.flatnonzero(held))
-        return self._only(np.concatenate(found))
+        return self.only(np.concatenate(found))
 
     def squares(self) -> float:
         """Return the weighted sum of the squared values, counting each symmetric entry once.
@@ -274,7 +274,7 @@ class Entries:
         if not share:
             return self, replace(self, indices=self.indices[:0], values=self.values[:0], weights=None)
         weights = np.ones(len(self), np.float32) if self.weights is None else self.weights.copy()
-        held = self._only(out, weights=weights[out])
+        held = self.only(out, weights=weights[out])
         weights[out] = 0
         return replace(self, weights=weights), held
 
@@ -284,10 +284,10 @@ class Entries:
             return self
         rows = np.concatenate([self.indices[:, axes] for axes in permutations(range(self.order))])
         indices, first = np.unique(rows, axis=0, return_index=True)
-        return self._only(first % max(len(self), 1), indices=np.asfortranarray(indices), symmetric=False)
+        return self.only(first % max(len(self), 1), indices=np.asfortranarray(indices), symmetric=False)
 
-    def _only(self, at: Ints, **changes: Any) -> Entries:
-        """Return the entries at the given positions, with the attributes in ``changes`` replaced."""
+    def only(self, at: AnyArray, **changes: Any) -> Entries:
+        """Return the entries at the given positions or of a mask, with the attributes in ``changes`` replaced."""
         weights = None if self.weights is None else self.weights[at]
         some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
         return replace(self, **some | changes)

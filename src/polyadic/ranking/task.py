@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Count, File, Help, Metavar, Out
+from polyadic.interface import output
+from polyadic.interface.errors import say
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -23,11 +25,8 @@ TASK = Task(
     "Rerank n-best lists by features, with linear weights or a low-rank tensor of weights.",
     model="polyadic.ranking.reranking:Reranker",
 )
-SETTINGS = (
-    "polyadic.ranking.linear_rerankers:RankingPerceptron",
-    "polyadic.ranking.linear_rerankers:MIRA",
-    "polyadic.ranking.tensor_mira:TensorMIRA",
-)
+CLASSES = "linear_rerankers:RankingPerceptron", "linear_rerankers:MIRA", "tensor_mira:TensorMIRA"
+SETTINGS = tuple(f"polyadic.ranking.{name}" for name in CLASSES)
 """Classes whose settings training takes; of a setting that several have, the last describes it."""
 Lists = Annotated[
     Path,
@@ -123,9 +122,6 @@ def apply(
     scores
         Add the scores of all candidates to the output (JSON lines only).
     """
-    from polyadic.interface import output
-    from polyadic.interface.errors import say
-
     output.check_file(out, force=force)
     blocks = _opened_for(model.names_, lists, format, unknown=unknown, costs=False)
     lines = _selected(model, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(model, blocks, unknown)
@@ -149,8 +145,6 @@ COSTS = {
 
 def _print_costs(result: dict[str, Any]) -> None:
     """Print the costs with their full names."""
-    from polyadic.interface import output
-
     rows = [(COSTS.get(name, output.heading(name)), value) for name, value in result.items() if name != "metrics"]
     output.table(["name", "value"], rows)
     figures = [(each["name"], each["value"], (each["low"], each["high"]), each["used"]) for each in result["metrics"]]

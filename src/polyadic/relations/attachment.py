@@ -91,11 +91,8 @@ class TupleClassifier(Model):
         numbers = _numbers(X, [f.shape[0] for f in known])
         truth = np.asarray(targets_of(y), float)
         if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
-            raise InputError(
-                f"y must contain one label (True or False) for each of the {len(numbers)} tuples; got shape"
-                f" {truth.shape}",
-                "y",
-            )
+            about = f"y must contain one label (True or False) for each of the {len(numbers)} tuples"
+            raise InputError(f"{about}; got shape {truth.shape}", "y")
         rng, fitted = np.random.default_rng(self.seed), []
         problem = _TupleObjective(known, numbers, truth, L2(self.ridge))
         for _ in range(self.starts):
@@ -149,11 +146,9 @@ def _with_constant(features: Any, constant: float) -> csr_array:
 def _numbers(X: ArrayLike, sizes: list[int]) -> NDArray[np.int64]:
     numbers = np.asarray(X)
     if numbers.ndim != 2 or numbers.shape[1] != len(sizes) or numbers.dtype.kind not in "iu":
-        raise InputError(
-            f"tuples must be an integer array of shape (n, {len(sizes)}); got {numbers.dtype} of shape {numbers.shape}"
-        )
+        got = f"{numbers.dtype} of shape {numbers.shape}"
+        raise InputError(f"tuples must be an integer array of shape (n, {len(sizes)}); got {got}")
     if numbers.size and ((numbers < 0).any() or (numbers >= sizes).any()):
-        raise InputError(
-            f"word indices must be non-negative and less than the vocabulary size of each position; sizes are {sizes}"
-        )
+        about = "word indices must be non-negative and less than the vocabulary size of each position"
+        raise InputError(f"{about}; sizes are {sizes}")
     return numbers.astype(np.int64)

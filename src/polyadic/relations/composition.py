@@ -78,10 +78,8 @@ class TransitiveVerbs(Model):
         X = entries_of(X, "X", remedy=IMPUTE)
         N = complete(numbers_of(nouns, "nouns"), "nouns").values.astype(np.float32)
         if X.order != 3 or X.symmetric or N.ndim != 2 or X.shape[0] != len(N) or X.shape[2] != len(N):
-            raise InputError(
-                "clause counts must have shape (nouns, verbs, nouns), and noun factors must have one row for each noun;"
-                f" got counts of shape {X.shape} and factors of shape {N.shape}"
-            )
+            about = "clause counts must have shape (nouns, verbs, nouns), and noun factors must have one row"
+            raise InputError(f"{about} for each noun; got counts of shape {X.shape} and factors of shape {N.shape}")
         rank, verbs = N.shape[1], X.shape[1]
         resources.check_memory(4.0 * verbs * rank**2, f"{verbs:,} verbs of rank {rank}", "take fewer verbs or factors")
         N = unit_rows(N)
@@ -113,10 +111,8 @@ class TransitiveVerbs(Model):
         places = []
         for name, numbers, size in zip(("subjects", "verbs", "objects"), map(np.asarray, given), sizes, strict=True):
             if numbers.ndim != 1 or len(numbers) != len(np.asarray(given[0])):
-                raise InputError(
-                    f"subjects, verbs and objects must be one-dimensional and of equal length; got {name} of shape"
-                    f" {numbers.shape}"
-                )
+                got = f"{name} of shape {numbers.shape}"
+                raise InputError(f"subjects, verbs and objects must be one-dimensional and of equal length; got {got}")
             if numbers.size and (numbers.dtype.kind not in "iu" or not 0 <= numbers.min() <= numbers.max() < size):
                 raise InputError(f"{name} must be whole numbers from 0 to {size - 1}")
             places.append(numbers.astype(np.int64))

@@ -100,10 +100,8 @@ def triples_by(
         if not isinstance(facts, Facts):
             return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
-        raise InputError(
-            f"{what} must use the same entity and relation ids as the model; pass the model's entities and relations"
-            " when reading the facts"
-        )
+        advice = "pass the model's entities and relations when reading the facts"
+        raise InputError(f"{what} must use the same entity and relation ids as the model; {advice}")
     return facts.triples
 
 
@@ -130,10 +128,8 @@ def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None
             out[at] = True
             wanted -= 1
     if not out.any():
-        raise InputError(
-            f"none of the {len(triples):,} facts can be held out, because each entity and relation must keep at least"
-            " one fact"
-        )
+        reason = "each entity and relation must keep at least one fact"
+        raise InputError(f"none of the {len(triples):,} facts can be held out, because {reason}")
     return out
 
 
@@ -268,17 +264,12 @@ def _numbered(
         elif unknown == "skip":
             skipped += 1
         else:
-            what, name = next(
-                (w, x)
-                for w, x, known in (("entity", s, ends), ("relation", r, kinds), ("entity", o, ends))
-                if x not in known
-            )
+            parts = ("entity", s, ends), ("relation", r, kinds), ("entity", o, ends)
+            what, name = next((what, name) for what, name, known in parts if name not in known)
             hint = f"; it is an entity, so the columns may be in another order than {ORDER}" if name in ends else ""
-            raise InputError(
-                f"{where}: there is no {what} {name!r}{hint or meant(name, kinds if what == 'relation' else ends)};"
-                " correct the name, or set unknown='skip' to skip the fact",
-                "unknown",
-            )
+            hint = hint or meant(name, kinds if what == "relation" else ends)
+            advice = "correct the name, or set unknown='skip' to skip the fact"
+            raise InputError(f"{where}: there is no {what} {name!r}{hint}; {advice}", "unknown")
     if skipped and not triples and (swapped := sum(r in ends and r not in kinds for _, (_, r, _) in rows)):
         what = f"all {skipped:,}, of which {swapped:,} with an entity as relation; the columns must be {ORDER}"
         warnings.warn(InputWarning(f"facts skipped because of unknown names: {what}"), stacklevel=3)
@@ -326,10 +317,8 @@ def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> ND
     if names is None:
         items = [given] if isinstance(given, str) else list(given)
         bad = next((at for at, name in enumerate(items) if as_names([name]) is None), 0)
-        raise InputError(
-            f"{entity} names must be text or whole numbers, without missing values; item {bad + 1} is"
-            f" {items[bad]!r:.60}"
-        )
+        got = f"item {bad + 1} is {items[bad]!r:.60}"
+        raise InputError(f"{entity} names must be text or whole numbers, without missing values; {got}")
     if known is None:
         if names.dtype.kind == "U":
             raise InputError(f"{entity} ids must be from 0 to {size - 1}; got {names[0].item()!r}")

@@ -199,9 +199,8 @@ def check_predicates(rules: Iterable[Rule], predicates: Collection[str]) -> None
     known = set(predicates)
     for atom in (atom for rule in rules for atom in rule.atoms):
         if atom.predicate not in known:
-            raise InputError(
-                f"{_at(atom)}there is no predicate {atom.predicate!r}{meant(atom.predicate, sorted(known))}"
-            )
+            hint = meant(atom.predicate, sorted(known))
+            raise InputError(f"{_at(atom)}there is no predicate {atom.predicate!r}{hint}")
 
 
 def atoms_of(formula: Formula) -> tuple[Atom, ...]:

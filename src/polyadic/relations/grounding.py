@@ -31,13 +31,13 @@ section 3.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, logsumexp, softmax
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic
 from polyadic.core.resources import check_memory
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from polyadic.relations.schema import Schema
 
 
-Bindings = dict[str, NDArray[np.int64]]
+Bindings = dict[str, Ints]
 """Entity numbers of each variable, arrays of one shape (bindings,)."""
-KnownRows = Callable[[Atom], NDArray[np.int64]]
+KnownRows = Callable[[Atom], Ints]
 """Map from an atom to the rows of pairs of which its predicate is known to hold."""
 
 
@@ -65,14 +65,14 @@ class Places:
         self.order = np.argsort(keys)
         self.keys = keys[self.order]
 
-    def rows(self, atom: Atom, bindings: Bindings) -> NDArray[np.int64]:
+    def rows(self, atom: Atom, bindings: Bindings) -> Ints:
         """Return the row index of an atom's entities in each grounding, or -1 if there is no such row."""
         subjects, *objects = (bindings[variable] for variable in atom.arguments)
         keys = subjects * self.size + objects[0] if objects else self.size**2 + subjects
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, self.order[at], -1)
 
-    def bound(self, atom: Atom, rows: NDArray[np.int64]) -> Bindings:
+    def bound(self, atom: Atom, rows: Ints) -> Bindings:
         """Bind the variables of an atom to the entities of the given rows, of those with as many entities."""
         subjects, objects = self.arguments[rows[self.fits(atom)[rows]]].T
         first, second = atom.arguments[0], atom.arguments[-1]
@@ -80,11 +80,11 @@ class Places:
             return {first: subjects[subjects == objects]}
         return {first: subjects, second: objects}
 
-    def facts(self, atom: Atom) -> NDArray[np.int64]:
+    def facts(self, atom: Atom) -> Ints:
         """Return the rows for which the predicate of an atom is known to hold."""
         return self.schema.rows_of(atom.predicate)
 
-    def fits(self, atom: Atom) -> NDArray[np.bool_]:
+    def fits(self, atom: Atom) -> Mask:
         """Return whether each row has as many entities as the atom has arguments."""
         return self.schema.single == (len(atom.arguments) == 1)
 
@@ -103,7 +103,7 @@ class Places:
         all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
         return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
 
-    def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
+    def whole(self, rule: Rule, bindings: Bindings) -> Ints:
         """Return the row indices of the atoms, shape (groundings, atoms), skipping groundings with absent pairs."""
         rows = np.column_stack([self.rows(atom, bindings) for atom in rule.atoms])
         return rows[(rows >= 0).all(axis=1)]
@@ -122,10 +122,8 @@ def check_rules(rules: Iterable[Rule], schema: Schema) -> None:
         single = schema.single[schema.rows_of(atom.predicate)]
         if len(single) and not (single == (len(atom.arguments) == 1)).any():
             found, needed = ("one argument", "two") if len(atom.arguments) == 1 else ("two arguments", "one")
-            raise InputError(
-                f"{f'{atom.place}: ' if atom.place else ''}the predicate {atom.predicate!r} has {found} in a rule and"
-                f" {needed} in the facts"
-            )
+            where = f"{atom.place}: " if atom.place else ""
+            raise InputError(f"{where}the predicate {atom.predicate!r} has {found} in a rule and {needed} in the facts")
 
 
 def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:
@@ -154,25 +152,25 @@ def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
     at_left = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(at_left)) - np.repeat(np.cumsum(counts) - counts, counts)
     at_right = order[np.repeat(starts, counts) + within]
-    both: list[tuple[Bindings, NDArray[np.int64]]] = [(right, at_right), (left, at_left)]
+    both: list[tuple[Bindings, Ints]] = [(right, at_right), (left, at_left)]
     return {variable: table[variable][at] for table, at in both for variable in table}
 
 
 class Truth(NamedTuple):
     """Log-probability of a formula in each grounding, with derivatives with respect to the atoms' log-odds."""
 
-    logarithms: NDArray[Any]  # shape (n,)
-    derivatives: NDArray[Any]  # shape (n, atoms)
+    logarithms: AnyArray  # shape (n,)
+    derivatives: AnyArray  # shape (n, atoms)
 
 
-def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
+def truth(worlds: Mask, log_odds: AnyArray) -> Truth:
     """Return log-probabilities of a formula, given the worlds in which it holds and log-odds, shape (n, atoms)."""
     m = np.asarray(log_odds, float)
     scores = -np.logaddexp(0, -m) @ worlds.T - np.logaddexp(0, m) @ ~worlds.T
     return Truth(np.minimum(logsumexp(scores, axis=1), 0), softmax(scores, axis=1) @ worlds - expit(m))
 
 
-def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[Any]:
+def probability(worlds: Mask, marginals: AnyArray) -> AnyArray:
     """Return the probability of a formula in each grounding, given the marginals of its atoms, shape (n, atoms)."""
     total = np.zeros(len(marginals))
     for world in worlds:
@@ -183,9 +181,9 @@ def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[A
 class GroundingBatch(NamedTuple):
     """Batch of rule groundings with the same satisfying truth assignments."""
 
-    worlds: NDArray[np.bool_]  # shape (worlds, atoms)
-    cells: NDArray[np.int64]  # row and column of each atom, shape (n, atoms, 2)
-    weights: NDArray[np.float64]  # shape (n,)
+    worlds: Mask  # shape (worlds, atoms)
+    cells: Ints  # row and column of each atom, shape (n, atoms, 2)
+    weights: Array  # shape (n,)
 
 
 class Groundings:
@@ -197,7 +195,7 @@ class Groundings:
         self.known = [self._known(rule) for rule in rules]
         self.counts = [len(rows) for rows in self.known]
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[Ints, CellLoss]]:
         """Yield all groundings in random order, split into ``steps`` batches."""
         groups = self._groups(rng)
         for step in range(steps):
@@ -205,7 +203,7 @@ class Groundings:
             cells = np.concatenate([np.zeros((0, 2), np.int64), *(group.cells.reshape(-1, 2) for group in asked)])
             yield cells, batch_loss(asked)
 
-    def _known(self, rule: Rule) -> NDArray[np.int64]:
+    def _known(self, rule: Rule) -> Ints:
         """Return the row indices of a rule's atoms in all groundings with a known fact; see the module."""
         if atoms := covering(rule):
             bindings = [self.places.bound(atom, self.places.facts(atom)) for atom in atoms]
@@ -214,7 +212,7 @@ class Groundings:
             bindings = [self.places.every(rule, side, self.places.facts) for side in sides]
         return np.unique(np.concatenate([self.places.whole(rule, table) for table in bindings]), axis=0)
 
-    def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> Ints:
         """Return the row indices of a rule's atoms in randomly sampled groundings."""
         if not (atoms := covering(rule)):
             return np.zeros((0, len(rule.atoms)), np.int64)
@@ -236,7 +234,7 @@ class Groundings:
 def batch_loss(asked: Sequence[GroundingBatch]) -> CellLoss:
     """Return a function that computes the loss of rule groundings from the log-odds of their atoms."""
 
-    def judged(log_odds: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    def judged(log_odds: AnyArray) -> tuple[float, AnyArray]:
         value, slopes, at = 0.0, [np.zeros(0)], 0
         for group in asked:
             size, shape = group.cells.size // 2, group.cells.shape[:2]
@@ -265,13 +263,7 @@ class DerivedNegatives:
     """Sampler of ``n_negatives``, which are not derived themselves, for each derived cell that is not observed."""
 
     def __init__(
-        self,
-        listed: csr_array,
-        derived: csr_array,
-        *,
-        n_negatives: int,
-        weight: float,
-        single: NDArray[np.bool_] | None = None,
+        self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float, single: Mask | None = None
     ) -> None:
         cells = np.column_stack(derived.nonzero())
         self.absent = AbsentCells(cells.astype(np.int64), derived.shape, axis="column", single=single)
@@ -279,14 +271,14 @@ class DerivedNegatives:
         self.cells = np.repeat(new[np.lexsort((new[:, 0], new[:, 1]))], n_negatives, axis=0)
         self.weight = weight
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[Ints, CellLoss]]:
         """Yield the sampled negatives in random order, split into ``steps`` batches."""
         drawn = self.absent.beside(self.cells[rng.permutation(len(self.cells))], rng)
         cells = drawn[drawn[:, 0] >= 0]  # a predicate derived for every pair has no negatives
         for step in range(steps):
             yield cells[len(cells) * step // steps : len(cells) * (step + 1) // steps], self._loss
 
-    def _loss(self, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    def _loss(self, m: AnyArray) -> tuple[float, AnyArray]:
         false = np.zeros_like(m)
         value, slopes = Logistic().value(false, m), Logistic().grad(false, m)
         return self.weight * float(np.sum(value, dtype=float)), self.weight * slopes
@@ -325,7 +317,7 @@ def chain(
     return csr_array((values, (rows, kinds)), shape=cells.shape)
 
 
-def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], threshold: float) -> bool:
+def _derive(rule: Rule, places: Places, known: dict[str, Array], threshold: float) -> bool:
     """Add the facts derived by one rule to the known facts; return whether any probability increased."""
     assert rule.implication
     premise = rule.implication.premise

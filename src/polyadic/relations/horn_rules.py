@@ -22,8 +22,7 @@ from polyadic.relations.link_prediction import LinkPredictor, Triples, learned_f
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
     from polyadic.relations.kernels import Graph
 
 
@@ -167,7 +166,7 @@ class HornRules(LinkPredictor):
             self.calibrate(judged)
         return self
 
-    def _mine_paths(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _mine_paths(self, graph: Graph) -> tuple[Ints32, Ints]:
         """Find relation paths between the entities of triples, and count the entity pairs connected by each path."""
         K = self.shape_[1]
         rng = np.random.default_rng(self.seed)
@@ -196,7 +195,7 @@ class HornRules(LinkPredictor):
         kept = counts[:, 1] >= np.maximum(self.support, self.confidence * (counts[:, 0] + self.smoothing))
         return every[kept].astype(np.int32), counts[kept]
 
-    def _mine_properties(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _mine_properties(self, graph: Graph) -> tuple[Ints32, Ints32]:
         """Find frequent pairs of entity properties, and count the entities that have both properties."""
         how: dict[str, Any] = {"support": self.support, "confidence": self.confidence, "smoothing": self.smoothing}
         pairs, counts, number = [], [], 0
@@ -239,7 +238,7 @@ class HornRules(LinkPredictor):
         )
         self._reasoner = RuleScorer(graph, rules)
 
-    def _weights(self, tried: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
+    def _weights(self, tried: AnyArray, right: AnyArray) -> Floats:
         return (-np.log1p(-np.minimum(right / (tried + self.smoothing), MAX_CONFIDENCE))).astype(np.float32)
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -250,11 +249,11 @@ class HornRules(LinkPredictor):
     def _sizes(self) -> tuple[int, int]:
         return int(self.shape_[0]), int(self.shape_[1])
 
-    def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+    def _ask(self, known: Ints, r: Ints, *, backwards: bool) -> AnyArray:
         r = r + self.shape_[1] * backwards
         return self._reasoner.scores(known, r, k=self.k, summed=self.aggregation == "noisy-or")
 
-    def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _triples(self, s: Ints, r: Ints, o: Ints) -> Array:
         scores = np.zeros(len(s))
         for known, answers, backwards in ((s, o, False), (o, s, True)):
             questions, at = np.unique(np.column_stack([known, r]), axis=0, return_inverse=True)
@@ -267,7 +266,7 @@ class HornRules(LinkPredictor):
                 scores[part] += asked[at[part] - low, answers[part]] / 2
         return scores
 
-    def predict_proba(self, subjects: Any, relations: Any, objects: Any) -> NDArray[np.float64]:
+    def predict_proba(self, subjects: Any, relations: Any, objects: Any) -> Array:
         r"""Return the probabilities of triples under the noisy-or model, shape (m,).
 
         For a triple of score m the probability is :math:`1 - e^{-m}`. Rules are not independent, so that noisy-or is
@@ -326,12 +325,10 @@ class HornRules(LinkPredictor):
         by_path, number = rule
         s, _, o = map(int, fact)
         if by_path:
-            walks = self._walks(s, o, [int(r) for r in self.paths_[number, 1:] if r >= 0], [s])
-            groundings: Iterator[Any] = (
-                [self._fact(r, a, b) for r, a, b in zip(self.paths_[number, 1:].tolist(), walk, walk[1:], strict=False)]
-                for walk in walks
-            )
-            return Reason(self._path_rule(number), [*islice(groundings, k)])
+            path = self.paths_[number, 1:].tolist()
+            walks = islice(self._walks(s, o, [r for r in path if r >= 0], [s]), k)
+            found = [[self._fact(*edge) for edge in zip(path, walk, walk[1:], strict=False)] for walk in walks]
+            return Reason(self._path_rule(number), found)
         graph, G, K = self._reasoner.graph, len(self._reasoner.graph.relation), self.shape_[1]
         body, place = self.properties_[number].tolist()
         head = graph.relation[graph.listed[place]]

@@ -18,7 +18,8 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
+
 
 KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
 """Buffer sizes: listed paths, written property rules, and properties counted together."""
@@ -70,7 +71,7 @@ class RuleIndex(NamedTuple):
     body: Any
 
 
-def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph:
+def graph_of(triples: Ints, entities: int, relations: int) -> Graph:
     """Build the graph of unique triples, with an inverse edge for each triple."""
     n, K = entities, relations
     edges = np.concatenate([triples, triples[:, ::-1] + [0, K, 0]])
@@ -103,8 +104,8 @@ def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph
 
 
 def joining_paths(
-    graph: Graph, facts: NDArray[np.int64], head: int, *, max_length: int, steps: int, support: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    graph: Graph, facts: Ints, head: int, *, max_length: int, steps: int, support: int
+) -> tuple[Ints, Ints]:
     """Return relation paths, shape (m, 3), -1 after the end, that connect ``support`` triples or more, and counts."""
     W, keys = len(graph.of), np.empty(KEYS, np.int64)
     mark = np.zeros(len(graph.groups) - 1, np.int64)
@@ -122,9 +123,7 @@ def joining_paths(
     return np.stack([found // W**2, found // W % W, found % W], axis=1) - 1, counts[enough]
 
 
-def path_counts(
-    graph: Graph, order: NDArray[np.int64], paths: NDArray[np.int64], heads: list[NDArray[np.int64]], *, max_steps: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def path_counts(graph: Graph, order: Ints, paths: Ints, heads: list[Ints], *, max_steps: int) -> tuple[Ints, Ints]:
     """Count the entity pairs connected by each path, and the pairs that each head relation also connects.
 
     ``order`` are groups by relation, in the order in which paths start there, until one has taken ``max_steps``.
@@ -136,7 +135,7 @@ def path_counts(
 
 def property_counts(
     graph: Graph, *, support: int, confidence: float, smoothing: float
-) -> Iterator[tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]]:
+) -> Iterator[tuple[float, Ints32, Ints32, Ints]]:
     """Yield batches of frequent property pairs and their counts, with the fraction of work completed so far."""
     last, first = len(graph.bounds) - 1, 0
     count = np.zeros(len(graph.relation), np.int64)
@@ -160,7 +159,7 @@ class RuleScorer:
         self._found = np.zeros(len(graph.groups), np.int64)
         self._room = np.zeros((0, 4, 0), np.float32), np.zeros((0, 4, 0), np.int64)
 
-    def scores(self, known: NDArray[Any], relations: NDArray[Any], *, k: int, summed: bool) -> NDArray[np.float64]:
+    def scores(self, known: AnyArray, relations: AnyArray, *, k: int, summed: bool) -> Array:
         """Return the score of each entity as the answer to each question, from the k best rules of each kind."""
         best, by = self._place(k)
         scores = np.zeros((len(known), len(best)))
@@ -182,12 +181,12 @@ class RuleScorer:
             kinds, numbers, weights = kinds[first], numbers[first], weights[first] * TIE ** np.arange(len(first))
         return zip((kinds == PATH).tolist(), numbers.tolist(), weights.tolist(), strict=True)
 
-    def targets(self, x: int, r: int) -> NDArray[np.int64]:
+    def targets(self, x: int, r: int) -> Ints:
         """Return the entities that a relation connects to entity ``x``."""
         low, high = _span(self.graph, x, r)
         return np.asarray(self.graph.members[low:high])
 
-    def _place(self, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def _place(self, k: int) -> tuple[Floats, Ints]:
         if self._room[0].shape[2] != k:
             shape = len(self._found) - 1, 4, k
             self._room = np.zeros(shape, np.float32), np.zeros(shape, np.int64)

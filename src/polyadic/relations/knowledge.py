@@ -46,8 +46,7 @@ from polyadic.relations.link_prediction import LinkPredictor, Triples, check_nam
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
 
     _Names = tuple[list[str] | None, list[str] | None]
@@ -221,11 +220,8 @@ class KnowledgeTensor(LinkPredictor):
         size = max(n, int(triples[:, [0, 2]].max()) + 1)
         known = np.unique(np.concatenate([self.facts_, triples]), axis=0)
         fresh = (triples[:, [0, 2]] >= n).any(axis=1)
-        self.updated_ = {
-            "new_facts": len(known) - len(self.facts_),
-            "new_entities": size - n,
-            "of_known_entities": int((~fresh).sum()),
-        }
+        self.updated_ = {"new_facts": len(known) - len(self.facts_), "new_entities": size - n}
+        self.updated_["of_known_entities"] = int((~fresh).sum())
         rng = np.random.default_rng(self.seed)
         vectors = [self.subject_factors_, self.object_factors_][: max(FORMS[self.form][1]) + 1]
         rows = [SPREAD * rng.standard_normal((size - n, vectors[0].shape[1])).astype(np.float32) for _ in vectors]
@@ -244,7 +240,7 @@ class KnowledgeTensor(LinkPredictor):
         form, ends = FORMS[self.form]
         return descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=fixed)
 
-    def _numbered_anew(self, X: Triples) -> tuple[NDArray[np.int64], list[str] | None]:
+    def _numbered_anew(self, X: Triples) -> tuple[Ints, list[str] | None]:
         """Return new triples as integer ids, and the names of all known and new entities."""
         n, K = self._sizes
         X = by_name(X)
@@ -260,10 +256,8 @@ class KnowledgeTensor(LinkPredictor):
             assert self.relations_ is not None
             names = [*dict.fromkeys([*self.entities_, *X.entities])]
             if absent := [name for name in X.relations if name not in self.relations_]:
-                raise InputError(
-                    f"the model has no relation {absent[0]!r}{meant(absent[0], self.relations_)}; train a new model to"
-                    " add relations"
-                )
+                hint = f"{meant(absent[0], self.relations_)}; train a new model to add relations"
+                raise InputError(f"the model has no relation {absent[0]!r}{hint}")
             triples = facts_of(X.named(), entities=names, relations=self.relations_).triples
         if not len(triples):
             raise InputError("at least one new fact is required")
@@ -286,7 +280,7 @@ class KnowledgeTensor(LinkPredictor):
             if isinstance(X, Facts):
                 part, judged = (replace(X, triples=some) for some in (part, judged))
 
-        def losses(model: KnowledgeTensor) -> NDArray[np.float64]:
+        def losses(model: KnowledgeTensor) -> Array:
             ranks = model.evaluate(judged, known=known)
             return (np.log(ranks.objects) + np.log(ranks.subjects)) / 2
 
@@ -313,9 +307,8 @@ class KnowledgeTensor(LinkPredictor):
         """Return a function that computes the negative mean reciprocal rank of the validation triples."""
         facts = true = triples_by("validation", validation, names=names, sizes=sizes)
         if not len(facts):
-            raise InputError(
-                "validation must contain at least one fact; add facts, or leave out validation", "validation"
-            )
+            advice = "add facts, or leave out validation"
+            raise InputError(f"validation must contain at least one fact; {advice}", "validation")
         if known is not None:
             true = np.concatenate([facts, triples_by("known", known, names=names, sizes=sizes)])
         if len(facts) > MAX_VALIDATION:
@@ -372,7 +365,7 @@ class KnowledgeTensor(LinkPredictor):
         value = float(self._triples(*fact.T)[0])
         return Explanation(value, math.nan, [*zip(names, parts[first].tolist(), strict=True)])
 
-    def _moved(self, fact: NDArray[np.int64], facts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _moved(self, fact: Ints, facts: Ints) -> Array:
         """Return the inner products of the gradients of one score and of others: scores with a gradient as a factor."""
         form, K = FORMS[self.form][0], self._sizes[1]
         A, B, R = self.subject_factors_, self.object_factors_, self.relation_factors_
@@ -398,12 +391,12 @@ class KnowledgeTensor(LinkPredictor):
     def _sizes(self) -> tuple[int, int]:
         return len(self.object_factors_), len(self.relation_factors_[0]) // (2 if self.reciprocal else 1)
 
-    def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+    def _ask(self, known: Ints, r: Ints, *, backwards: bool) -> AnyArray:
         """Return the scores of all entities as the missing object or subject of each question."""
         q, sought = self._query(known, r, backwards=backwards)
         return np.asarray(q @ sought.T)
 
-    def _all_triples(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+    def _all_triples(self, known: Ints, r: Ints, *, backwards: bool) -> AnyArray:
         """Return the mean scores of both queries, for all entities as the missing object or subject."""
         scores = self._ask(known, r, backwards=backwards)
         if not self.reciprocal:
@@ -412,9 +405,7 @@ class KnowledgeTensor(LinkPredictor):
         q, _ = form.query(self.object_factors_[known], r, self.relation_factors_, backwards=True)
         return np.asarray((scores + q @ self.subject_factors_.T) / 2)
 
-    def _query(
-        self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _query(self, known: Ints, r: Ints, *, backwards: bool) -> tuple[AnyArray, AnyArray]:
         """Return the query vector of each question, and the vectors of all candidate entities."""
         ends = self.subject_factors_, self.object_factors_
         if backwards and self.reciprocal:
@@ -423,7 +414,7 @@ class KnowledgeTensor(LinkPredictor):
         form, _ = FORMS[self.form]
         return form.query(given[known], r, self.relation_factors_, backwards=backwards)[0], sought
 
-    def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _triples(self, s: Ints, r: Ints, o: Ints) -> Array:
         scores = np.empty(len(s))
         for low in range(0, len(s), BLOCK):
             part = slice(low, low + BLOCK)
@@ -445,7 +436,7 @@ def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None,
     return [x.astype(np.float32) for x in (*vectors, *R)]
 
 
-def questions(triples: NDArray[np.int64], K: int, *, reciprocal: bool) -> list[Questions]:
+def questions(triples: Ints, K: int, *, reciprocal: bool) -> list[Questions]:
     """Group triples into questions; with reciprocal relations r + K all are for objects."""
     if reciprocal:
         return [questions_of(np.concatenate([triples, triples[:, ::-1] + [0, K, 0]]))]
@@ -469,13 +460,13 @@ EPS = 1e-10  # keeps Adagrad's first step of an element with zero gradient finit
 class Questions(NamedTuple):
     """Triples grouped into link prediction questions with the same known entity and relation."""
 
-    known: NDArray[np.int64]
-    relations: NDArray[np.int64]
-    starts: NDArray[np.int64]  # question i has the answers answers[starts[i]:starts[i + 1]]
-    answers: NDArray[np.int64]
+    known: Ints
+    relations: Ints
+    starts: Ints  # question i has the answers answers[starts[i]:starts[i + 1]]
+    answers: Ints
     backwards: bool  # whether objects are known and subjects are the answers
 
-    def take(self, which: NDArray[Any]) -> Questions:
+    def take(self, which: AnyArray) -> Questions:
         """Return the questions at the given indices."""
         count = np.diff(self.starts)[which]
         starts = np.concatenate([[0], np.cumsum(count)])
@@ -483,7 +474,7 @@ class Questions(NamedTuple):
         return Questions(self.known[which], self.relations[which], starts, self.answers[places], self.backwards)
 
 
-def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questions:
+def questions_of(facts: Ints, *, backwards: bool = False) -> Questions:
     """Group triples, shape (n, 3), into link prediction questions; duplicates count once."""
     rows = np.unique(facts[:, [2, 1, 0]] if backwards else facts, axis=0)
     new = np.ones(len(rows), bool)
@@ -539,7 +530,7 @@ def descend_triples(
 
 def _batches(questions: Sequence[Questions], batch: int, rng: np.random.Generator) -> Iterator[Questions]:
     """Yield random batches of questions; each batch asks only for objects or only for subjects."""
-    parts: list[tuple[Questions, NDArray[Any]]] = []
+    parts: list[tuple[Questions, AnyArray]] = []
     for asked in questions:
         order = rng.permutation(len(asked.known))
         parts += [(asked, order[low : low + batch]) for low in range(0, len(order), batch)]
@@ -600,9 +591,7 @@ class _TripleDescent:
                 self._move(k, gradient * scale, kinds if k == self.first else np.arange(len(gradient)))
         return value
 
-    def _candidates(
-        self, asked: Questions, B: NDArray[Any], *, tied: bool
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    def _candidates(self, asked: Questions, B: AnyArray, *, tied: bool) -> tuple[Ints, Array | None]:
         """Return the candidates of a batch (with ``tied`` ends known entities, too) and their importance weights."""
         named = np.unique(np.concatenate([asked.answers, asked.known]) if tied else asked.answers)
         drawn, rest = self.plan.n_negatives, len(B) - len(named)
@@ -613,7 +602,7 @@ class _TripleDescent:
         more = self.rng.choice(np.flatnonzero(absent), drawn, replace=False, shuffle=False)
         return np.concatenate([named, more]), np.repeat([1.0, rest / drawn], [len(named), drawn])
 
-    def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any]) -> float:
+    def _penalise(self, x: AnyArray, weights: AnyArray, gradient: AnyArray) -> float:
         """Add the gradient of the weighted row penalties in place, and return the total penalty."""
         strength = np.float32(self.plan.strength)
         if self.plan.penalty != "N3":
@@ -625,9 +614,7 @@ class _TripleDescent:
         gradient += (3 * strength) * weights[:, None] * (modulus[:, None] * parts).reshape(x.shape)
         return float(strength * (weights @ (modulus**3).sum(axis=1)))
 
-    def _penalise_relations(
-        self, R: list[NDArray[Any]], r: NDArray[Any], count: NDArray[Any], dR: list[NDArray[Any]]
-    ) -> float:
+    def _penalise_relations(self, R: list[AnyArray], r: AnyArray, count: AnyArray, dR: list[AnyArray]) -> float:
         """Add penalty gradients of relations, in proportion to their triples, in place; return the penalty."""
         rows = np.bincount(r, weights=count, minlength=len(R[0])).astype(np.float32)
         value = 0.0
@@ -636,7 +623,7 @@ class _TripleDescent:
             value += self._penalise(x.reshape(len(x), -1), weights, gradient.reshape(len(x), -1))
         return value
 
-    def _move(self, k: int, gradient: NDArray[Any], rows: NDArray[Any]) -> None:
+    def _move(self, k: int, gradient: AnyArray, rows: AnyArray) -> None:
         if self.fixed:
             if k >= self.first:
                 return

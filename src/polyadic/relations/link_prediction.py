@@ -9,17 +9,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputError, InputWarning, SeenFactsWarning, check_int
 from polyadic.core.model import Model, learned
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
 from polyadic.relations.facts import Facts, by_name, checked_triples, numbered, shared, triples_by, warn_of_order
 
-Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
+Names = Sequence[int] | Sequence[str] | Sequence[int | str] | AnyArray
 Triples = Facts | ArrayLike
 MAX_CALIBRATION_FACTS, MAX_SCORES = 1_000, 1 << 25
 """Maximum number of calibration triples, and of their scores in each direction."""
@@ -40,14 +41,14 @@ class TripleModel(Model):
         """Number of entities and number of relations."""
 
     @abstractmethod
-    def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _triples(self, s: Ints, r: Ints, o: Ints) -> Array:
         """Return the score of each triple."""
 
     @abstractmethod
-    def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+    def _ask(self, known: Ints, r: Ints, *, backwards: bool) -> AnyArray:
         """Return the scores of all entities as the missing object or subject of each question."""
 
-    def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
+    def objects(self, subjects: Names, relations: Names) -> AnyArray:
         """Return the scores of the object query: of all entities as objects of subjects and relations, shape (m, n).
 
         Subjects and relations, of shape (m,), are given by number, or by name if the model has names. InputError is
@@ -55,14 +56,14 @@ class TripleModel(Model):
         """
         return self._ask(*_alike(self._ends("subject", subjects), self._kinds(relations)), backwards=False)
 
-    def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
+    def subjects(self, objects: Names, relations: Names) -> AnyArray:
         """Return the scores of the subject query: of all entities as subjects of relations and objects, shape (m, n).
 
         Parameters and errors are as for :meth:`objects`.
         """
         return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
 
-    def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
+    def predict(self, subjects: Names, relations: Names, objects: Names) -> Array:
         """Return the score of each triple, shape (m,).
 
         With reciprocal relations and with mined rules, the score is the mean of those of the object query and of the
@@ -71,24 +72,24 @@ class TripleModel(Model):
         given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
         return self._triples(*_alike(*given))
 
-    def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
+    def _ends(self, what: str, given: Names) -> Ints:
         return numbered(what, given, getattr(self, "entities_", None), self._sizes[0])
 
-    def _kinds(self, given: Names) -> NDArray[np.int64]:
+    def _kinds(self, given: Names) -> Ints:
         return numbered("relation", given, getattr(self, "relations_", None), self._sizes[1])
 
 
 class LinkPredictor(TripleModel):
     """Base class for link prediction models, with the names of entities and relations and the training triples."""
 
-    facts_: NDArray[np.int64] = learned()
+    facts_: Ints = learned()
     entities_: list[str] | None = learned()
     relations_: list[str] | None = learned()
     temperature_: float = learned()
     unsaid: ClassVar[float] = -math.inf
     """Score of answers without any support, which are not returned."""
 
-    def _all_triples(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+    def _all_triples(self, known: Ints, r: Ints, *, backwards: bool) -> AnyArray:
         """Return the scores of the triples that complete each question, which are those of :meth:`predict`."""
         return self._ask(known, r, backwards=backwards)
 
@@ -139,7 +140,7 @@ class LinkPredictor(TripleModel):
         self.temperature_ = math.exp(-minimize_scalar(loss, bounds=(low, high), method="bounded").x)
         return self
 
-    def _answers(self, asked: NDArray[np.int64], hidden: int) -> Iterator[NDArray[np.int64]]:
+    def _answers(self, asked: Ints, hidden: int) -> Iterator[Ints]:
         """Yield the entities that complete each partial triple to a training triple."""
         given = [part for part in range(3) if part != hidden]
         order = np.lexsort(self.facts_[:, given].T)
@@ -148,7 +149,7 @@ class LinkPredictor(TripleModel):
         for low, high in zip(*(np.searchsorted(listed, wanted, side) for side in ("left", "right")), strict=True):
             yield self.facts_[order[low:high], hidden]
 
-    def relations(self, subjects: Names, objects: Names) -> NDArray[np.float64]:
+    def relations(self, subjects: Names, objects: Names) -> Array:
         """Return the scores of all relations between each subject and object, shape (m, K).
 
         Scores, parameters and errors are those of :meth:`predict`.
@@ -170,11 +171,8 @@ class LinkPredictor(TripleModel):
         """
         facts = self._triples_by("test", test)
         if seen := shared(facts, self.facts_):
-            warnings.warn(
-                f"test facts that occur in the training data: {seen:,} of {len(facts):,}",
-                SeenFactsWarning,
-                stacklevel=2,
-            )
+            what = f"test facts that occur in the training data: {seen:,} of {len(facts):,}"
+            warnings.warn(what, SeenFactsWarning, stacklevel=2)
         true = facts if known is None else np.concatenate([facts, self._triples_by("known", known)])
         return self._rank(facts, true, relations=relations, memory=memory)
 
@@ -198,9 +196,7 @@ class LinkPredictor(TripleModel):
             return 0.0
         return self._rank(facts, facts).mean_reciprocal_rank * len(facts) / number
 
-    def _rank(
-        self, facts: NDArray[np.int64], true: NDArray[np.int64], *, relations: bool = False, memory: int = MEMORY
-    ) -> Ranking:
+    def _rank(self, facts: Ints, true: Ints, *, relations: bool = False, memory: int = MEMORY) -> Ranking:
         return ranking(
             facts,
             np.concatenate([self.facts_, true]),
@@ -215,7 +211,7 @@ class LinkPredictor(TripleModel):
         """Return the id of an entity or relation, given by name or number; raise InputError if it is unknown."""
         return int((self._kinds([name]) if what == "relation" else self._ends(what, [name]))[0])
 
-    def _triples_by(self, what: str, facts: Triples) -> NDArray[np.int64]:
+    def _triples_by(self, what: str, facts: Triples) -> Ints:
         return triples_by(what, facts, names=(self.entities_, self.relations_), sizes=self._sizes)
 
 
@@ -225,16 +221,15 @@ def check_named(names: list[str] | None) -> None:
         raise InputError("this model identifies entities by integer ids, not names; pass facts as an integer array")
 
 
-def learned_facts(X: Triples) -> tuple[NDArray[np.int64], int, int]:
+def learned_facts(X: Triples) -> tuple[Ints, int, int]:
     """Validate training triples; return the unique triples and the numbers of entities and relations."""
     if isinstance(X, Facts):
         triples, sizes = X.triples, (len(X.entities), len(X.relations))
     else:
         given = np.asarray(X)
         if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iu":
-            raise InputError(
-                f"facts must be an integer array of shape (n, 3); got {given.dtype} of shape {given.shape}"
-            )
+            got = f"{given.dtype} of shape {given.shape}"
+            raise InputError(f"facts must be an integer array of shape (n, 3); got {got}")
         given = given.astype(np.int64)
         sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
         triples = checked_triples("facts", given, *sizes)
@@ -246,21 +241,16 @@ def learned_facts(X: Triples) -> tuple[NDArray[np.int64], int, int]:
     empty = np.setdiff1d(np.arange(sizes[1]), triples[:, 1])
     if len(empty):
         name = repr(X.relations[empty[0]]) if isinstance(X, Facts) else empty[0]
-        warnings.warn(
-            f"relations without training facts: {len(empty):,} of {sizes[1]:,}, for example {name}; the scores of these"
-            " relations are meaningless",
-            EmptyRelationWarning,
-            stacklevel=3,
-        )
+        what = f"relations without training facts: {len(empty):,} of {sizes[1]:,}, for example {name}"
+        message = f"{what}; the scores of these relations are meaningless"
+        warnings.warn(message, EmptyRelationWarning, stacklevel=3)
     return np.unique(triples, axis=0), *sizes
 
 
-def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+def _alike(*columns: Ints) -> tuple[Ints, ...]:
     if len({len(column) for column in columns}) > 1:
-        raise InputError(
-            "subjects, relations and objects must have the same length; got"
-            f" {' and '.join(str(len(c)) for c in columns)}"
-        )
+        got = " and ".join(str(len(column)) for column in columns)
+        raise InputError(f"subjects, relations and objects must have the same length; got {got}")
     return columns
 
 
@@ -319,9 +309,8 @@ def complete(
         raise InputError("give exactly two of subject, relation and object", "subject", "relation", "object")
     check_int("k", k, low=1)
     hidden = parts.index(None)
-    given = [
-        np.array([model.number_of(what, part)]) for what, part in zip(PARTS, parts, strict=True) if part is not None
-    ]
+    named = zip(PARTS, parts, strict=True)
+    given = [np.array([model.number_of(what, part)]) for what, part in named if part is not None]
     if hidden == 1:
         scores = model.relations(*given)[0].astype(float)
     else:
@@ -346,7 +335,7 @@ def complete(
     return sorted(answers, key=lambda answer: -answer.score)
 
 
-def known_answers(model: LinkPredictor, *parts: int | str | None) -> NDArray[np.int64]:
+def known_answers(model: LinkPredictor, *parts: int | str | None) -> Ints:
     """Return the ids that complete a partial triple to a training triple."""
     same = np.ones(len(model.facts_), bool)
     for at, name in enumerate(parts):

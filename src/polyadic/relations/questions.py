@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -38,14 +38,12 @@ from polyadic.core.solvers.adaptive import Adagrad, Adam
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import AnyArray, Ints, Mask
     from polyadic.core.forms import Factors
     from polyadic.relations.schema import Schema
 
-    Array = NDArray[Any]
 
-CellLoss = Callable[["NDArray[Any]"], tuple[float, "NDArray[Any]"]]
+CellLoss = Callable[["AnyArray"], tuple[float, "AnyArray"]]
 """Map from the log-odds of n cells to their loss and its derivatives, shape (n,)."""
 MEASURED = 1 << 17  # approximate number of cells on which the loss is measured after each epoch
 CELLS = 4096  # number of cells whose rows of weights are processed together
@@ -54,15 +52,15 @@ CELLS = 4096  # number of cells whose rows of weights are processed together
 class CellTerms(NamedTuple):
     """Indices of the parameters that contribute to the log-odds of a batch of cells."""
 
-    products: list[NDArray[np.int64]]  # rows of the table of vectors that are multiplied, shape (n, 2) or (n, 3) each
-    owners: NDArray[np.int64]  # cells, from 0, that weights are added to
-    weights: NDArray[np.int64]  # rows of the table of weights
+    products: list[Ints]  # rows of the table of vectors that are multiplied, shape (n, 2) or (n, 3) each
+    owners: Ints  # cells, from 0, that weights are added to
+    weights: Ints  # rows of the table of weights
 
 
 class Source(Protocol):
     """Protocol of data sources that yield batches of cells and a loss for each batch."""
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[Ints, CellLoss]]:
         """Yield the ``steps`` batches of one epoch, each with cells of shape (n, 2) and a loss function."""
 
 
@@ -76,19 +74,19 @@ class Ridges(NamedTuple):
 class Terms(NamedTuple):
     """Parameters of the log-odds of a universal schema; those a model lacks have no columns, or are zeros."""
 
-    U: Array  # shape (pairs, R)
-    V: Array  # shape (predicates, R)
+    U: AnyArray  # shape (pairs, R)
+    V: AnyArray  # shape (predicates, R)
     W: csr_array  # shape (predicates, predicates)
-    T: Array  # shape (entities + 1, R); the last row, of zeros, is for unseen entities
-    D1: Array  # shape (predicates, R)
-    D2: Array  # shape (predicates, R)
-    a: Array  # shape (pairs,)
-    b: Array  # shape (predicates,)
-    X: Array = np.zeros((0, 0))  # vectors of subjects, shape (entities + 1, R); the last row is zero as in T
-    Y: Array = np.zeros((0, 0))  # vectors of predicates in the tensor, shape (predicates, R)
-    Z: Array = np.zeros((0, 0))  # vectors of objects, as X
+    T: AnyArray  # shape (entities + 1, R); the last row, of zeros, is for unseen entities
+    D1: AnyArray  # shape (predicates, R)
+    D2: AnyArray  # shape (predicates, R)
+    a: AnyArray  # shape (pairs,)
+    b: AnyArray  # shape (predicates,)
+    X: AnyArray = np.zeros((0, 0))  # vectors of subjects, shape (entities + 1, R); the last row is zero as in T
+    Y: AnyArray = np.zeros((0, 0))  # vectors of predicates in the tensor, shape (predicates, R)
+    Z: AnyArray = np.zeros((0, 0))  # vectors of objects, as X
 
-    def cells(self, cells: NDArray[np.int64], known: csr_array, arguments: NDArray[np.int64]) -> Array:
+    def cells(self, cells: Ints, known: csr_array, arguments: Ints) -> AnyArray:
         """Return the log-odds of cells, given as row and column indices of shape (n, 2)."""
         r, c = cells.T
         subjects, objects = arguments[r].T
@@ -100,7 +98,7 @@ class Terms(NamedTuple):
             m[part] += known[r[part]].multiply(self.W[c[part]]).sum(axis=1)
         return m
 
-    def matrix(self, rows: Array, known: csr_array, arguments: NDArray[np.int64], columns: Array) -> Array:
+    def matrix(self, rows: AnyArray, known: csr_array, arguments: Ints, columns: AnyArray) -> AnyArray:
         """Return the matrix of log-odds for the given rows and columns."""
         subjects, objects = arguments[rows].T
         m = self.U[rows] @ self.V[columns].T + self.a[rows, None] + self.b[columns]
@@ -126,7 +124,7 @@ class PairForm:
         self.vectors = np.cumsum([0, *vectors]).tolist()
         self.weights = np.cumsum([0, len(self.together), predicates * columns, pairs * rows]).tolist()
 
-    def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
+    def __call__(self, cells: Ints) -> CellTerms:
         """Return the parameter indices that contribute to the log-odds of each cell."""
         r, c = cells.T
         u, v, t, d1, d2, x, y, z, _ = self.vectors
@@ -144,7 +142,7 @@ class PairForm:
         weighed += [(every, start + at) for start, last, at in ((b, a, c), (a, end, r)) if last > start]
         return CellTerms(products, *map(np.concatenate, zip(*weighed, strict=True)))
 
-    def _neighbours(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _neighbours(self, cells: Ints) -> tuple[Ints, Ints]:
         """Return the neighbour weights that contribute to each cell, as arrays of cell indices and weight indices."""
         starts = self.known.indptr.astype(np.int64)
         first, sizes = starts[cells[:, 0]], np.diff(starts)[cells[:, 0]]
@@ -155,7 +153,7 @@ class PairForm:
         seen = self.together[places] == keys
         return owners[seen], places[seen]
 
-    def terms(self, vectors: Array, weights: Array) -> Terms:
+    def terms(self, vectors: AnyArray, weights: AnyArray) -> Terms:
         """Split the tables of vectors and weights into the named parameters."""
         P = self.predicates
         U, V, T, D1, D2, X, Y, Z = (vectors[first:last] for first, last in pairwise(self.vectors))
@@ -170,7 +168,7 @@ class PairForm:
         return Terms(U, V, W, T, D1, D2, a if len(a) else none(pairs), b if len(b) else none(P), X, Y, Z)
 
 
-def co_occurring(known: csr_array) -> NDArray[np.int64]:
+def co_occurring(known: csr_array) -> Ints:
     """Return the sorted keys ``c * predicates + d`` of all ordered pairs (c, d) of predicates that co-occur."""
     both = (known.T @ known).tocoo()
     apart = both.row != both.col
@@ -183,9 +181,7 @@ class AbsentCells:
     A cell is drawn from rows of as many entities as the given one and, of all, from predicates that occur in these.
     """
 
-    def __init__(
-        self, cells: NDArray[np.int64], shape: tuple[int, int], *, axis: str, single: NDArray[np.bool_] | None = None
-    ) -> None:
+    def __init__(self, cells: Ints, shape: tuple[int, int], *, axis: str, single: Mask | None = None) -> None:
         self.axis, self.single = axis, np.zeros(shape[0], bool) if single is None else single
         self.parts = []
         for kind in (False, True):
@@ -199,7 +195,7 @@ class AbsentCells:
             starts = np.searchsorted(groups[order], np.arange((1 if axis == "all" else shape[1]) + 1))
             self.parts.append((rows, columns, starts, at[order], number))
 
-    def beside(self, cells: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def beside(self, cells: Ints, rng: np.random.Generator) -> Ints:
         """Sample an absent cell for each given cell, uniformly; its row is -1 if there is none."""
         found = cells.copy()
         for kind, (rows, columns, starts, at, number) in enumerate(self.parts):
@@ -228,20 +224,20 @@ class SampledNegatives:
 
     def __init__(
         self,
-        cells: NDArray[np.int64],
+        cells: Ints,
         shape: tuple[int, int],
         *,
         loss: str,
         n_negatives: int,
         weight: float,
         axis: str = "column",
-        single: NDArray[np.bool_] | None = None,
+        single: Mask | None = None,
     ) -> None:
         self.cells = cells[np.lexsort((cells[:, 0], cells[:, 1]))]
         self.absent = AbsentCells(cells, shape, axis=axis, single=single)
         self.loss, self.n_negatives, self.weight = loss, n_negatives, weight
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[Ints, CellLoss]]:
         """Yield all observed cells with sampled negatives in random order, split into ``steps`` batches."""
         order = rng.permutation(len(self.cells))
         bounds = np.linspace(0, len(order), steps + 1).astype(np.int64)
@@ -258,7 +254,7 @@ class SampledNegatives:
     def _cells(self, listed: int) -> CellLoss:
         """Return a function that computes the logistic loss of positive cells followed by negative cells."""
 
-        def judge(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+        def judge(m: AnyArray) -> tuple[float, AnyArray]:
             x = (np.arange(len(m)) < listed).astype(m.dtype)
             w = np.where(x, 1, self.weight).astype(m.dtype)
             return float(np.sum(w * Logistic().value(x, m), dtype=float)), w * Logistic().grad(x, m)
@@ -266,7 +262,7 @@ class SampledNegatives:
         return judge
 
 
-def _pairs(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+def _pairs(m: AnyArray) -> tuple[float, AnyArray]:
     """Return the Bayesian personalized ranking (BPR) loss of positives (first half) over negatives (second half)."""
     better, worse = np.split(m, 2)
     ones = np.ones_like(better)
@@ -305,7 +301,7 @@ def descend_questions(
 class _Table:
     """Parameter table with gradients and optimizer state."""
 
-    def __init__(self, rows: NDArray[Any], rule: Adagrad | Adam, ridge: float) -> None:
+    def __init__(self, rows: AnyArray, rule: Adagrad | Adam, ridge: float) -> None:
         layers = 2 + rule.layers
         if rows.shape[1] == 1:  # without the padding that aligns rows to cache lines
             self.T = np.zeros((len(rows), layers, 1), rows.dtype)
@@ -318,7 +314,7 @@ class _Table:
         self.pace = none + kind(1)
         self.penalties = kernels.RowPenalties(none + kind(2 * ridge), none, np.zeros(len(rows), bool))
 
-    def move(self, indices: NDArray[np.int64]) -> None:
+    def move(self, indices: Ints) -> None:
         """Update the rows at the given indices, applying the L2 penalty once for each occurrence of an index."""
         rows, counts = np.unique(indices, return_counts=True)
         touched = kernels.Touched(rows, counts.astype(self.T.dtype))
@@ -326,7 +322,7 @@ class _Table:
             kernels.pull_rows(touched, self.penalties.ridge, np.zeros((0, self.rank), self.T.dtype), self.T)
         self.rule.move(touched, self.penalties, self.T, self.state, pace=self.pace, rank=self.rank)
 
-    def penalty(self, indices: NDArray[np.int64]) -> float:
+    def penalty(self, indices: Ints) -> float:
         """Return the total L2 penalty of the rows at the given indices, counting repeated indices."""
         rows, counts = np.unique(indices, return_counts=True)
         return self.ridge * float(counts @ np.square(self.rows[rows], dtype=float).sum(axis=1))
@@ -342,7 +338,7 @@ class _CellDescent:
         self.form = form
         self.tables = [_Table(factor, rule, ridge) for factor, ridge in zip(start, ridges, strict=True)]
 
-    def log_odds(self, parts: CellTerms, n: int) -> NDArray[Any]:
+    def log_odds(self, parts: CellTerms, n: int) -> AnyArray:
         """Return the log-odds of each cell in a batch, shape (n,)."""
         vectors, weights = self.tables
         m = np.bincount(parts.owners, weights.rows[parts.weights, 0], n).astype(vectors.T.dtype)
@@ -350,7 +346,7 @@ class _CellDescent:
             m += kernels.cp_predict(product, vectors.T, threads=1)
         return m
 
-    def value(self, cells: NDArray[np.int64], judge: CellLoss) -> float:
+    def value(self, cells: Ints, judge: CellLoss) -> float:
         """Return the loss of a batch of cells plus the penalty."""
         parts = self.form(cells)
         vectors, weights = self.tables
@@ -359,7 +355,7 @@ class _CellDescent:
             value += vectors.penalty(np.concatenate([product.ravel() for product in parts.products]))
         return value + weights.penalty(parts.weights)
 
-    def step(self, asked: list[tuple[NDArray[np.int64], CellLoss]]) -> None:
+    def step(self, asked: list[tuple[Ints, CellLoss]]) -> None:
         """Compute the gradient on one batch from each data source, and update the parameters involved."""
         cells = np.concatenate([batch for batch, _ in asked])
         parts, (vectors, weights) = self.form(cells), self.tables

@@ -29,7 +29,7 @@ from polyadic.relations.link_prediction import TripleModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 
 class RESCAL(TripleModel):
@@ -103,11 +103,11 @@ class RESCAL(TripleModel):
     def _sizes(self) -> tuple[int, int]:
         return len(self.entity_factors_), len(self.relation_factors_)
 
-    def _triples(self, s: NDArray[np.int64], k: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _triples(self, s: Ints, k: Ints, o: Ints) -> Array:
         queries, _ = Slices().query(self.entity_factors_[s], k, [self.relation_factors_])
         return np.asarray((queries * self.entity_factors_[o]).sum(axis=1))
 
-    def _ask(self, known: NDArray[np.int64], k: NDArray[np.int64], *, backwards: bool) -> NDArray[np.float64]:
+    def _ask(self, known: Ints, k: Ints, *, backwards: bool) -> Array:
         queries, _ = Slices().query(self.entity_factors_[known], k, [self.relation_factors_], backwards=backwards)
         return np.asarray(queries @ self.entity_factors_.T)
 
@@ -129,10 +129,8 @@ def relation_slices(X: Any) -> list[Any]:
     names = [f"the matrix of relation {k}" for k in range(len(X))]
     slices = [csr_array(complete(numbers_of(x, k), k).values, dtype=float) for x, k in zip(X, names, strict=True)]
     if not slices or any(x.shape != (slices[0].shape[0],) * 2 for x in slices):
-        raise InputError(
-            "X must be a non-empty list of square matrices of the same size, one per relation; got shapes"
-            f" {[x.shape for x in slices[:3]]}"
-        )
+        about = "X must be a non-empty list of square matrices of the same size, one per relation"
+        raise InputError(f"{about}; got shapes {[x.shape for x in slices[:3]]}")
     return slices
 
 
@@ -140,15 +138,13 @@ MAX_HALVINGS = 40
 """Maximum number of halvings of a step; a share of 1e-12 changes the objective by rounding errors only."""
 
 
-def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -> NDArray[np.float64]:
+def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -> Array:
     r"""Return the ``rank`` < n leading eigenvectors of :math:`\sum_k X_k + X_k^\top`; the seed is that of Lanczos."""
     total = sum(slices[1:], start=slices[0])
     return np.asarray(truncated_eigh(total + total.T, rank, seed=seed)[1], float)
 
 
-def rescal(
-    slices: Sequence[Any], start: NDArray[Any], *, ridge_A: float = 0.0, ridge_R: float = 0.0
-) -> Iterator[Sweep]:
+def rescal(slices: Sequence[Any], start: AnyArray, *, ridge_A: float = 0.0, ridge_R: float = 0.0) -> Iterator[Sweep]:
     r"""Alternate between updating entity factors A (n, R) and solving for relation matrices (K, R, R).
 
     The published update of A keeps the A on the other side of each relation fixed,
@@ -161,7 +157,7 @@ def rescal(
     """
     squares = float(sum((X.data.astype(float) ** 2).sum() for X in slices))
 
-    def reach(A: NDArray[Any]) -> Sweep:
+    def reach(A: AnyArray) -> Sweep:
         R, error = relation_factors(slices, A, ridge_R=ridge_R)
         ridges = ridge_A * float(np.vdot(A, A)) + ridge_R * float(np.vdot(R, R))
         return Sweep([A, R], 0.5 * (squares + error + ridges))
@@ -169,9 +165,7 @@ def rescal(
     yield from guarded(np.array(start, float), reach, lambda A, R: _step(slices, A, R, ridge_A))
 
 
-def guarded(
-    start: NDArray[np.float64], reach: Callable[[NDArray[np.float64]], Sweep], step: Callable[..., NDArray[np.float64]]
-) -> Iterator[Sweep]:
+def guarded(start: Array, reach: Callable[[Array], Sweep], step: Callable[..., Array]) -> Iterator[Sweep]:
     """Update the entity factors A by ``step``, or fractions of it, until none lowers the objective of ``reach``."""
     now = reach(start)
     yield now
@@ -188,9 +182,7 @@ def guarded(
         yield now
 
 
-def relation_factors(
-    slices: Sequence[Any], A: NDArray[Any], *, ridge_R: float = 0.0
-) -> tuple[NDArray[np.float64], float]:
+def relation_factors(slices: Sequence[Any], A: AnyArray, *, ridge_R: float = 0.0) -> tuple[Array, float]:
     r"""Return the optimal R of minimum norm, given A, and :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     Z = np.stack([U.T @ (X @ U) for X in slices])
@@ -201,7 +193,7 @@ def relation_factors(
     return Vt.T @ (P * Z) @ Vt, float(np.vdot(C, C) - 2 * np.vdot(Z, C))
 
 
-def _step(slices: Sequence[Any], A: NDArray[Any], R: NDArray[Any], ridge_A: float) -> NDArray[Any]:
+def _step(slices: Sequence[Any], A: AnyArray, R: AnyArray, ridge_A: float) -> AnyArray:
     """Return the update step of the entity factors A; zeros if the normal equations are singular."""
     gram = A.T @ A
     right = -ridge_A * A

@@ -14,8 +14,7 @@ from polyadic.relations.grounding import Bindings, Places, Probability, bindings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
-
+    from polyadic.core.annotations import Mask
     from polyadic.relations.schema import Schema
 
 
@@ -116,12 +115,8 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) ->
             continue
         premise, at_ends = rule.implication.premise, [names.index(name) for name in pair]
         bindings, known = _grounded(rule, premise, schema)
-        concluded = np.logical_or.reduce(
-            [
-                np.logical_and.reduce([bindings[x] == end for x, end in zip(variables, at_ends, strict=True)])
-                for variables in concluding
-            ]
-        )
+        ends = (zip(variables, at_ends, strict=True) for variables in concluding)
+        concluded = np.any([np.all([bindings[x] == end for x, end in each], axis=0) for each in ends], axis=0)
         premises = [(atom, known(atom)) for atom in atoms_of(premise)]
         groundings = [
             [
@@ -136,12 +131,12 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) ->
     return sorted(found, key=lambda one: -one.counts.right / one.counts.premises)
 
 
-def _grounded(rule: Rule, premise: Formula, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:
+def _grounded(rule: Rule, premise: Formula, schema: Schema) -> tuple[Bindings, Callable[[Atom], Mask]]:
     """Return variable bindings for which the premise may be true, and a function that evaluates atoms."""
     places = Places(schema)
     bindings = bindings_of(rule, conjuncts(premise), places, places.facts)
 
-    def known(atom: Atom) -> NDArray[np.bool_]:
+    def known(atom: Atom) -> Mask:
         rows = places.rows(atom, bindings)
         return (rows >= 0) & np.isin(rows, places.facts(atom))
 

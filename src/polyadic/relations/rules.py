@@ -68,12 +68,8 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
         bound = {name for atom in rule.binding for name in atom.arguments}
         free = sorted({name for atom in rule.conclusions for name in atom.arguments} - bound)
         if rule.binding and free:
-            warnings.warn(
-                f"{rule.place}: the variable {free[0]} of the conclusion does not occur in the premise, so the rule"
-                " concerns all entities",
-                InputWarning,
-                stacklevel=2,
-            )
+            about = f"{rule.place}: the variable {free[0]} of the conclusion does not occur in the premise"
+            warnings.warn(f"{about}, so the rule concerns all entities", InputWarning, stacklevel=2)
     return rules
 
 

@@ -60,17 +60,12 @@ class Schema:
     cells: csr_array
 
     def __post_init__(self) -> None:
-        if self.cells.shape != (len(self.pairs), len(self.predicates)):
-            raise InputError(
-                f"cells must have shape (pairs, predicates) = {len(self.pairs), len(self.predicates)};"
-                f" got {self.cells.shape}",
-                "cells",
-            )
+        shape = len(self.pairs), len(self.predicates)
+        if self.cells.shape != shape:
+            raise InputError(f"cells must have shape (pairs, predicates) = {shape}; got {self.cells.shape}", "cells")
         if not isinstance(self.cells, csr_array) or not self.cells.has_canonical_format or (self.cells.data != 1).any():
-            raise InputError(
-                "cells must be a csr_array with sorted indices, no duplicate entries, and the value 1 for every entry",
-                "cells",
-            )
+            about = "cells must be a csr_array with sorted indices, no duplicate entries"
+            raise InputError(f"{about}, and the value 1 for every entry", "cells")
         if self.cells.dtype.kind not in "iuf":
             raise InputError(f"cells must have a numeric dtype; got {self.cells.dtype}", "cells")
         if not all(0 < len(pair) < 3 for pair in self.pairs):
@@ -96,9 +91,8 @@ class Schema:
         """Return the column index of a predicate; raise InputError if the predicate is unknown."""
         if (column := self._columns.get(name)) is None:
             hint = f"; it is an entity, so the columns may be in another order than {ORDER}"
-            raise InputError(
-                f"there is no predicate {name!r}{hint if name in self._entities else meant(str(name), self.predicates)}"
-            )
+            hint = hint if name in self._entities else meant(str(name), self.predicates)
+            raise InputError(f"there is no predicate {name!r}{hint}")
         return column
 
     def rows_of(self, name: str) -> NDArray[np.int64]:
@@ -158,9 +152,8 @@ class Schema:
         try:
             return self._of(self.indices[np.asarray(chosen)], self.pairs)
         except IndexError as error:
-            raise InputError(
-                f"the argument chosen must select from the {len(self.indices):,} cells of the schema: {error}", "chosen"
-            ) from None
+            cells = f"the {len(self.indices):,} cells of the schema"
+            raise InputError(f"the argument chosen must select from {cells}: {error}", "chosen") from None
 
     def _of(self, indices: NDArray[np.int64], pairs: list[tuple[str, ...]]) -> Schema:
         return Schema(pairs, self.predicates, _ones(indices, (len(pairs), len(self.predicates))))
@@ -253,11 +246,8 @@ def _triples(source: Any, reading: TableReading | None, columns: Sequence[Any] |
     for number, cells in table:
         chosen = [cells[k] for k in at.values() if k < len(cells)] if named else cells
         if len(chosen) not in ({len(at)} if named else {2, 3}):
-            table.skip(
-                number,
-                "expected subject, object and predicate, or entity and predicate; got"
-                f" {', '.join(map(str, cells))!r:.80}",
-            )
+            got = ", ".join(map(str, cells))
+            table.skip(number, f"expected subject, object and predicate, or entity and predicate; got {got!r:.80}")
             continue
         yield tuple(str(name_in(table, number, cell, what)) for cell, what in zip(chosen, at, strict=False))
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from polyadic.core.errors import InputError, counted
 from polyadic.core.settings import Amount, Columns, Count, File, Help, Metavar, Natural, Out, Repeated, Share
 from polyadic.core.settings import Table as TableFile
+from polyadic.interface import output
+from polyadic.interface.errors import say
 from polyadic.interface.run import Saved, check_out, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -22,11 +24,8 @@ if TYPE_CHECKING:
 
     AnyModel = LinkPredictor | UniversalSchema
 
-MODELS = (
-    "polyadic.relations.horn_rules:HornRules",
-    "polyadic.relations.universal:UniversalSchema",
-    "polyadic.relations.knowledge:KnowledgeTensor",
-)
+CLASSES = "horn_rules:HornRules", "universal:UniversalSchema", "knowledge:KnowledgeTensor"
+MODELS = tuple(f"polyadic.relations.{name}" for name in CLASSES)
 READING = "polyadic.text.tables:TableReading"
 TASK = Task(
     "relations",
@@ -179,9 +178,6 @@ class Predictions(dict[str, Any]):
 
 def _print_predictions(result: Predictions) -> None:
     """Print predictions with the reasons for each prediction."""
-    from polyadic.interface import output
-    from polyadic.interface.errors import say
-
     lines = [dict(line) for line in result["predictions"]]
     for line in lines:
         if "rules" in line:
@@ -328,9 +324,8 @@ def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, An
     """
     _check_names(model)
     if _is_of_triples(model):
-        raise InputError(
-            "similar predicates can be listed only for a universal schema; this is a link prediction model"
-        )
+        about = "similar predicates can be listed only for a universal schema"
+        raise InputError(f"{about}; this is a link prediction model")
     nearest = model.most_similar(predicate, n=top)
     return {"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
 
@@ -410,9 +405,8 @@ def add(
     check_out(out, force=force)
     _check_names(model)
     if not isinstance(model, KnowledgeTensor):
-        raise InputError(
-            "new entities can be added only to a tensor model; add the new facts to the training facts and train again"
-        )
+        advice = "add the new facts to the training facts and train again"
+        raise InputError(f"new entities can be added only to a tensor model; {advice}")
     new = read_facts(facts, reading, columns=columns)
     model.update(new, **({} if epochs is None else {"max_iter": epochs}))
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
@@ -463,9 +457,8 @@ def patterns(
     if not facts:
         raise InputError(f"{', '.join(sources)}: no sentence contains two named entities")
     if not kept:
-        raise InputError(
-            f"{', '.join(sources)}: no pattern connects at least {min_count} entity pairs; lower min_count", "min_count"
-        )
+        about = f"no pattern connects at least {min_count} entity pairs"
+        raise InputError(f"{', '.join(sources)}: {about}; lower min_count", "min_count")
     with whole_file(out) as draft:
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
     saved = Saved(out=str(out), pairs=len({fact[:2] for fact in kept}))
@@ -478,8 +471,6 @@ def patterns(
 
 def _print_checked(result: dict[str, Any]) -> None:
     """Print a line for each rule, with the numbers of its groundings if facts were given."""
-    from polyadic.interface import output
-
     names = {"premises": "premise true", "right": "conclusion also true"}
     rules = result["rules"]
     output.table([names.get(name, name) for name in rules[0]], [tuple(rule.values()) for rule in rules])
@@ -519,8 +510,6 @@ def _located(rule: Any) -> dict[str, Any]:
 
 def _print_mined(result: dict[str, Any]) -> None:
     """Print mined rules in the format of a rules file."""
-    from polyadic.interface import output
-
     rules = ((each["rule"], each["confidence"], each["support"]) for each in result["rules"])
     output.write_lines((f"{rule}  # {share:.3f} of {round(n / share):,}\n" for rule, share, n in rules), None)
 
@@ -570,9 +559,8 @@ def _is_of_triples(model: Any) -> bool:
 def _check_names(model: Any) -> None:
     """Raise InputError if the entities or relations of a model have no names."""
     if _is_of_triples(model) and (model.entities_ is None or model.relations_ is None):
-        raise InputError(
-            "the model must have names of entities and relations; a model with integer ids can be used only from Python"
-        )
+        about = "the model must have names of entities and relations"
+        raise InputError(f"{about}; a model with integer ids can be used only from Python")
 
 
 def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
@@ -596,10 +584,7 @@ def _scores(model: Any, path: str, unknown: Any, **how: Any) -> Table:
 
     facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown, **how)
     scores = model.predict(*facts.triples.T).round(4).tolist()
-    rows = [
-        (facts.entities[s], facts.relations[r], facts.entities[o], score)
-        for (s, r, o), score in zip(facts.triples.tolist(), scores, strict=True)
-    ]
+    rows = [(*fact, score) for fact, score in zip(facts.named(), scores, strict=True)]
     return ["subject", "relation", "object", "score"], rows, facts.skipped
 
 
@@ -607,10 +592,8 @@ def _probabilities(model: Any, path: str, unknown: Any, **how: Any) -> Table:
     """Predict the probabilities of the facts in a file, of which those with unknown names are skipped."""
     facts, usable = _cells(model, path, unknown, **how)
     likely = model.predict([fact[:-1] for fact in usable], [fact[-1] for fact in usable]).round(4).tolist()
-    rows = [
-        (fact[0], fact[1] if len(fact) == 3 else None, fact[-1], probability)
-        for fact, probability in zip(usable, likely, strict=True)
-    ]
+    scored = zip(usable, likely, strict=True)
+    rows = [(fact[0], fact[1] if len(fact) == 3 else None, fact[-1], probability) for fact, probability in scored]
     return ["subject", "object", "predicate", "probability"], rows, len(facts) - len(usable)
 
 
@@ -667,7 +650,6 @@ def _explain(
     model: Any, lines: list[dict[str, Any]], given: dict[str, str | None], why: int, rules: Path | None
 ) -> list[str]:
     """Add explanations to predictions in place; return the headings of the added columns."""
-    from polyadic.interface import output
     from polyadic.relations.horn_rules import HornRules
     from polyadic.relations.rule_mining import derivations
     from polyadic.relations.rules import read_rules
@@ -698,14 +680,10 @@ def _explain(
         pair = (s, o) if o is not None else (s,)
         reason = model.explain(s, r, o, k=why) if _is_of_triples(model) else model.explain(pair, r)
         if concluding:
-            line["rules"] = [
-                {
-                    "rule": str(one.rule),
-                    **one.counts._asdict(),
-                    "groundings": [[named(fact) for fact in facts] for facts in one.groundings],
-                }
-                for one in derivations(schema, concluding, (*pair, r))[:why]
-            ]
+            line["rules"] = []
+            for rule, counts, groundings in derivations(schema, concluding, (*pair, r))[:why]:
+                facts = [[named(fact) for fact in grounding] for grounding in groundings]
+                line["rules"].append({"rule": str(rule), **counts._asdict(), "groundings": facts})
         line.update(output.reasons(reason, why, names if _is_of_triples(model) else names[0]))
     return [*(["rules"] if concluding else []), *([] if _is_of_triples(model) else ["log-odds", "base"]), "why"]
 

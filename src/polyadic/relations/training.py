@@ -110,10 +110,8 @@ def train_facts(
     facts = source if isinstance(source, Facts) else read_facts(_path(source))
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
-        raise InputError(
-            "validation must contain at least one fact whose entities and relation occur in the training facts",
-            "validation",
-        )
+        about = "validation must contain at least one fact"
+        raise InputError(f"{about} whose entities and relation occur in the training facts", "validation")
     if method == "rules":
         return HornRules(**options).fit(facts, validation=held_out)
     model = KnowledgeTensor(form=FORMS[method], **options)
@@ -128,9 +126,8 @@ def check_inputs(method: str, given: Mapping[str, Any]) -> None:
     for name in present:
         if method not in INPUTS[name]:
             users = ", ".join(INPUTS[name])
-            raise InputError(
-                f"{name} is used only by {users}, not by method {method}; leave out {name}", name, "method"
-            )
+            about = f"{name} is used only by {users}, not by method {method}"
+            raise InputError(f"{about}; leave out {name}", name, "method")
     for name, needed in (("regime", "rules"), ("add", "rules"), ("known", "validation")):
         if name in present and needed not in present:
             raise InputError(f"{name} requires {needed}; set {needed}, or leave out {name}", name, needed)

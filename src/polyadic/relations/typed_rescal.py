@@ -27,9 +27,9 @@ from polyadic.relations.rescal import RESCAL, guarded, relation_slices, rescal_s
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 
 
 class TypedRESCAL(RESCAL):
@@ -108,15 +108,15 @@ class TypedRESCAL(RESCAL):
             [self.attribute_factors_] = attribute_factors
         return self
 
-    def _triples(self, s: NDArray[np.int64], k: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _triples(self, s: Ints, k: Ints, o: Ints) -> Array:
         return np.where(self.subjects_[k, s] & self.objects_[k, o], super()._triples(s, k, o), -np.inf)
 
-    def _ask(self, known: NDArray[np.int64], k: NDArray[np.int64], *, backwards: bool) -> NDArray[np.float64]:
+    def _ask(self, known: Ints, k: Ints, *, backwards: bool) -> Array:
         possible = self.subjects_ if backwards else self.objects_
         return np.where(possible[k], super()._ask(known, k, backwards=backwards), -np.inf)
 
 
-def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[Mask, Mask]:
     """Return boolean masks of the possible subjects and objects of each relation."""
     n = slices[0].shape[0]
     kinds = np.arange(n) if types is None else np.unique(np.asarray(types), return_inverse=True)[1]
@@ -137,8 +137,8 @@ MEMORY = 64 << 20  # memory budget in bytes for the matrices of entity groups th
 class Domain(NamedTuple):
     """Possible subjects and objects of a relation, as sorted arrays of entity ids."""
 
-    subjects: NDArray[np.int64]
-    objects: NDArray[np.int64]
+    subjects: Ints
+    objects: Ints
 
 
 class Attributes(NamedTuple):
@@ -158,7 +158,7 @@ class RescalRidges(NamedTuple):
 
 def typed_rescal(
     slices: Sequence[Any],
-    start: NDArray[Any],
+    start: AnyArray,
     *,
     domains: Sequence[Domain],
     ridges: RescalRidges = RescalRidges(),  # noqa: B008 # a named tuple
@@ -180,9 +180,8 @@ class _TypedObjective:
         self, slices: Sequence[Any], domains: Sequence[Domain], ridges: RescalRidges, beside: Attributes | None, n: int
     ) -> None:
         if beside is not None and beside.table.shape[0] != n:
-            raise InputError(
-                f"attributes must have one row for each of the {n} entities; got {beside.table.shape[0]} rows"
-            )
+            got = f"{beside.table.shape[0]} rows"
+            raise InputError(f"attributes must have one row for each of the {n} entities; got {got}")
         self.domains, self.ridges, self.beside = domains, ridges, beside
         self.inner = [csr_array(csr_array(X)[d.subjects][:, d.objects]) for X, d in zip(slices, domains, strict=True)]
         self.squares = float(sum((x.data.astype(float) ** 2).sum() for x in self.inner))
@@ -240,7 +239,7 @@ def _best(M: Array, G: Array, H: Array, ridge: float) -> Array:
     return np.asarray(P @ np.where(kept, (P.T @ M @ Q) / np.where(kept, W + ridge, 1.0), 0.0) @ Q.T)
 
 
-def _alike(domains: Sequence[Domain], n: int) -> tuple[csr_array, NDArray[np.int64]]:
+def _alike(domains: Sequence[Domain], n: int) -> tuple[csr_array, Ints]:
     """Group entities by their possible relations; return the domains of each group and the group of each entity."""
     places = [part for domain in domains for part in domain]
     columns = np.repeat(np.arange(len(places)), [len(part) for part in places])

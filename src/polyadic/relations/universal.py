@@ -32,7 +32,7 @@ from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
-from polyadic.metrics.judged import ranked_cells
+from polyadic.metrics.judged import Judged, ranked_cells
 from polyadic.relations.facts import fact_rows
 from polyadic.relations.questions import AbsentCells, PairForm, Ridges, SampledNegatives, descend_questions
 from polyadic.relations.schema import ROLES, Schema, schema_of
@@ -40,12 +40,11 @@ from polyadic.relations.schema import ROLES, Schema, schema_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from polyadic.metrics.judged import Judged
+    from polyadic.core.annotations import AnyArray, Ints
     from polyadic.relations.questions import Source, Terms
 
-    Array = NDArray[Any]
 
 N_COMPARED = 16  # number of rows of each kind that a cell is compared with
 SOLVED_AT_ONCE = 256  # number of new rows that are solved together
@@ -56,13 +55,13 @@ GRADIENT_TOL, MAX_NEWTON_STEPS = 1e-5, 500
 class ExpectedLoss(NamedTuple):
     """Expected training loss of one row of a universal schema."""
 
-    listed: Array  # number of times that an observed cell takes part in an epoch, shape (predicates,)
+    listed: AnyArray  # number of times that an observed cell takes part in an epoch, shape (predicates,)
     weight: float  # of a sampled negative
-    drawn: Array  # κ, shape (predicates,)
-    below: Array  # log-odds that observed cells should exceed, shape (predicates, k); zeros in the logistic loss
-    above: Array  # log-odds that unobserved cells should stay below, likewise
+    drawn: AnyArray  # κ, shape (predicates,)
+    below: AnyArray  # log-odds that observed cells should exceed, shape (predicates, k); zeros in the logistic loss
+    above: AnyArray  # log-odds that unobserved cells should stay below, likewise
 
-    def __call__(self, m: Array, listed: Array) -> tuple[float, Array]:
+    def __call__(self, m: AnyArray, listed: AnyArray) -> tuple[float, AnyArray]:
         """Return the loss of a batch of rows and its derivatives by the log-odds, shape (rows, predicates)."""
         weights = np.where(listed, self.listed, self.weight * self.drawn) / self.below.shape[1]
         value, slopes = 0.0, np.zeros_like(m)
@@ -107,9 +106,7 @@ def expected(
     return ExpectedLoss(times, 1.0, drawn, below, above)
 
 
-def fold_in(
-    terms: Terms, known: csr_array, arguments: NDArray[np.int64], model: UniversalSchema, cost: ExpectedLoss
-) -> Terms:
+def fold_in(terms: Terms, known: csr_array, arguments: Ints, model: UniversalSchema, cost: ExpectedLoss) -> Terms:
     """Infer vectors and biases of new pairs with all else fixed; ``arguments`` are entity ids, -1 if unseen."""
     rank, row_biases = terms.V.shape[1], model.biases in {"rows", "both"}
     new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
@@ -129,11 +126,11 @@ def fold_in(
     return new
 
 
-def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: ExpectedLoss) -> Array:
+def _solved(offsets: AnyArray, listed: AnyArray, V: AnyArray, ridges: AnyArray, cost: ExpectedLoss) -> AnyArray:
     """Minimize the expected loss over the vectors of several pairs; ``ridges`` has the shape of the vectors."""
     from scipy.optimize import minimize
 
-    def objective(flat: Array) -> tuple[float, Array]:
+    def objective(flat: AnyArray) -> tuple[float, AnyArray]:
         u = flat.reshape(ridges.shape)
         value, slopes = cost(offsets + u @ V.T, listed)
         return value + float(np.sum(ridges * u * u)), (slopes @ V + 2 * ridges * u).ravel()
@@ -168,7 +165,7 @@ class LikelyPair(NamedTuple):
 class SchemaModel(Model):
     """Base class for models that predict which predicates hold for entity pairs."""
 
-    def predict(self, pairs: Sequence[tuple[str, ...]], predicates: Sequence[str]) -> NDArray[Any]:
+    def predict(self, pairs: Sequence[tuple[str, ...]], predicates: Sequence[str]) -> AnyArray:
         """Return the probability of each predicate for its entity pair, shape (n,).
 
         A pair is a tuple of subject and object, or of one name for a predicate of one entity. The other known
@@ -177,15 +174,13 @@ class SchemaModel(Model):
         """
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):
-            raise InputError(
-                f"pairs and predicates must have the same length; got {len(pairs)} pairs and {len(predicates)}"
-                " predicates"
-            )
+            got = f"{len(pairs)} pairs and {len(predicates)} predicates"
+            raise InputError(f"pairs and predicates must have the same length; got {got}")
         rows = [self.schema_.row(*pair) for pair in pairs]
         return self._predict(np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T)
 
     @abstractmethod
-    def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]: ...
+    def _predict(self, cells: Ints) -> AnyArray: ...
 
 
 class UniversalSchema(SchemaModel):
@@ -285,41 +280,35 @@ class UniversalSchema(SchemaModel):
         how |= {"axis": self.sampling_axis, "single": schema.single}
         negatives = SampledNegatives(schema.indices, schema.cells.shape, **how)
         if not (negatives.absent.beside(schema.indices, np.random.default_rng(0))[:, 0] >= 0).any():
-            raise InputError(
-                "no negatives can be sampled, because each predicate with facts holds for all entity pairs"
-            )
+            reason = "each predicate with facts holds for all entity pairs"
+            raise InputError(f"no negatives can be sampled, because {reason}")
         rng = np.random.default_rng(self.seed)
-        form = PairForm(
-            schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
-        )
+        biased = {side: self.biases in {side, "both"} for side in ("rows", "columns")}
+        form = PairForm(schema, self.features, **biased)
         vectors = (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32)
         vectors[form.vectors[5] :] *= SCALE ** (-1 / 3)
         start = [vectors, np.zeros((form.weights[-1], 1), np.float32)]
         batch = int(np.clip(len(schema.indices) // STEPS, *BATCHES)) if self.batch is None else self.batch
         steps = max(1, round(len(schema.indices) / batch))
         ridges = Ridges(self.ridge, self.weight_ridge)
-        solver = descend_questions(
-            form, start, [negatives, *beside], steps=steps, rng=rng, rule=Adagrad(self.learning_rate), ridges=ridges
-        )
+        how = {"steps": steps, "rng": rng, "rule": Adagrad(self.learning_rate), "ridges": ridges}
+        solver = descend_questions(form, start, [negatives, *beside], **how)
         self.schema_, self.terms_ = schema, form.terms(*self._optimize(solver))
         return self
 
-    def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]:
+    def _predict(self, cells: Ints) -> AnyArray:
         return np.asarray(expit(self.log_odds(cells)))
 
-    def log_odds(self, cells: ArrayLike) -> NDArray[Any]:
+    def log_odds(self, cells: ArrayLike) -> AnyArray:
         """Return the log-odds of cells of the schema, given by row and column, shape (n, 2); or raise InputError."""
         check_is_fitted(self)
         at, shape = np.asarray(cells), self.schema_.cells.shape
         if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
-            raise InputError(
-                f"cells must be an integer array of shape (n, 2); got {at.dtype} of shape {at.shape}", "cells"
-            )
+            got = f"{at.dtype} of shape {at.shape}"
+            raise InputError(f"cells must be an integer array of shape (n, 2); got {got}", "cells")
         if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
-            raise InputError(
-                f"cells must have row indices from 0 to {shape[0] - 1:,} and column indices from 0 to {shape[1] - 1:,}",
-                "cells",
-            )
+            columns = f"column indices from 0 to {shape[1] - 1:,}"
+            raise InputError(f"cells must have row indices from 0 to {shape[0] - 1:,} and {columns}", "cells")
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
 
     def explain(self, pair: tuple[str, ...], predicate: str) -> Explanation:
@@ -345,7 +334,7 @@ class UniversalSchema(SchemaModel):
         parts = zip(names, weights.data.astype(float).tolist(), strict=True)
         return Explanation.of(float(self.log_odds([[row, column]])[0]), parts)
 
-    def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
+    def column_log_odds(self, columns: ArrayLike) -> AnyArray:
         """Return the log-odds of the predicates with the given columns for all entity pairs, shape (pairs, columns).
 
         InputError is raised if a column does not exist.
@@ -374,7 +363,7 @@ class UniversalSchema(SchemaModel):
             warnings.warn(InputWarning(f"{message}; set listed=True to list them", "listed"), stacklevel=2)
         return [LikelyPair(*self.schema_.ends(row), float(expit(scores[row])), row in known) for row in rows]
 
-    def _scores(self, column: int) -> NDArray[Any]:
+    def _scores(self, column: int) -> AnyArray:
         """Return the log-odds of a predicate for all rows; -inf for pairs if it is of one entity, and the reverse."""
         scores = self.column_log_odds([column])[:, 0]
         return np.where(self.schema_.applicable(column), scores, -np.inf)
@@ -388,11 +377,9 @@ class UniversalSchema(SchemaModel):
         check_int("n", n, low=1)
         parts = [F for F in (self.terms_.V, self.terms_.D1, self.terms_.D2, self.terms_.Y) if F.size]
         if not parts:
-            raise InputError(
-                "similar predicates require predicate vectors, which features='N' lacks; train a model with features"
-                " 'F', 'E' or 'T'",
-                "features",
-            )
+            advice = "train a model with features 'F', 'E' or 'T'"
+            about = "similar predicates require predicate vectors, which features='N' lacks"
+            raise InputError(f"{about}; {advice}", "features")
         vectors = np.column_stack(parts).astype(float)
         at = self.schema_.column(predicate)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
@@ -422,7 +409,7 @@ class UniversalSchema(SchemaModel):
             warnings.warn(what, SeenFactsWarning, stacklevel=2)
         return ranked_cells(self._scores, schema.cells, cells[new], names=schema.predicates)
 
-    def predict_unseen(self, schema: Schema) -> NDArray[Any]:
+    def predict_unseen(self, schema: Schema) -> AnyArray:
         """Predict the probabilities of all predicates for new entity pairs (fold-in).
 
         The shape is (pairs, predicates of the model). Vectors of new pairs minimize the expected training loss given
@@ -443,7 +430,7 @@ class UniversalSchema(SchemaModel):
                 likely[rows[part]] = expit(terms.matrix(np.arange(part.start, part.stop), *new, every))
         return likely
 
-    def _renumbered(self, schema: Schema) -> tuple[Any, NDArray[np.int64]]:
+    def _renumbered(self, schema: Schema) -> tuple[Any, Ints]:
         """Return another schema's known cells and entity ids, mapped to the indices of this model."""
         mine = {name: at for at, name in enumerate(self.schema_.predicates)}
         columns = np.array([mine.get(name, -1) for name in schema.predicates], np.int64)
@@ -458,13 +445,12 @@ class UniversalSchema(SchemaModel):
         return known, numbers[schema.arguments]
 
 
-def columns_at(columns: ArrayLike, schema: Schema) -> NDArray[np.int64]:
+def columns_at(columns: ArrayLike, schema: Schema) -> Ints:
     """Validate column indices and return them as an integer array."""
     at, number = np.asarray(columns), len(schema.predicates)
     if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= number)):
-        raise InputError(
-            f"columns must be a list of whole numbers from 0 to {number - 1:,}; got {columns!r:.60}", "columns"
-        )
+        about = f"columns must be a list of whole numbers from 0 to {number - 1:,}"
+        raise InputError(f"{about}; got {columns!r:.60}", "columns")
     return at.astype(np.int64)
 
 

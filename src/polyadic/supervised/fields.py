@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -102,10 +103,9 @@ class FieldEncoder(Model):
     @property
     def names_(self) -> list[str]:
         """Name of each feature."""
-        pairs = [
-            (name, value) for name, known in self.values_.items() for value in ([None] if known is None else known)
-        ]
-        return [name if value is None else f"{name}={value}" for name, value in pairs]
+        fields = self.values_.items()
+        named = ([name] if known is None else [f"{name}={value}" for value in known] for name, known in fields)
+        return [*chain.from_iterable(named)]
 
     @property
     def groups_(self) -> Ints:

@@ -12,6 +12,7 @@ positive where the target is true.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -50,11 +51,8 @@ class GibbsMachine(FactorizationMachineBase):
         rng, orders, threads = np.random.default_rng(self.seed), self._orders, self._threads
         which = checked_groups(groups, data.table.shape[1])
         V = started(data.table, orders, self.scale, rng)
-
-        def begin(draw: Draw) -> Any:
-            how = {"orders": orders, "groups": which, "priors": PRIORS, "rng": rng, "threads": threads}
-            return draw_machines(data, draw, probit=probit, **how)  # type: ignore[arg-type]
-
+        how: dict[str, Any] = {"orders": orders, "groups": which, "priors": PRIORS, "rng": rng, "threads": threads}
+        begin = partial(draw_machines, data, probit=probit, **how)
         chain = MarkovChain(begin, first_draw(V, int(which.max(initial=0)) + 1), rng, n_samples=self.n_samples)
         noise = Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))

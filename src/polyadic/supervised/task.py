@@ -5,8 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from polyadic.core.errors import InputError, counted
+from polyadic.core.files import read_names
 from polyadic.core.settings import BUDGET, Amount, File, Help, Metavar, Natural, Out
+from polyadic.interface import output
+from polyadic.interface.errors import say
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -28,13 +33,9 @@ TASK = Task(
     "Factorization machines: predict numbers, classes or rankings from sparse feature vectors.",
     model="polyadic.supervised.base:FactorizationMachineBase",
 )
-SETTINGS = (
-    "polyadic.supervised.fm_ranking:FactorizationMachineRanker",
-    "polyadic.supervised.fm_gibbs:BayesianFactorizationMachineClassifier",
-    "polyadic.supervised.fm_gibbs:BayesianFactorizationMachine",
-    "polyadic.supervised.factorization_machines:FactorizationMachineClassifier",
-    "polyadic.supervised.factorization_machines:FactorizationMachine",
-)
+POINT, SAMPLED = "factorization_machines:FactorizationMachine", "fm_gibbs:BayesianFactorizationMachine"
+CLASSES = "fm_ranking:FactorizationMachineRanker", f"{SAMPLED}Classifier", SAMPLED, f"{POINT}Classifier", POINT
+SETTINGS = tuple(f"polyadic.supervised.{name}" for name in CLASSES)
 """Classes whose settings training takes; of a setting that several have, the last describes it."""
 LABELS = Task(
     "labels",
@@ -201,8 +202,6 @@ def _groups(file: Path | None, features: int) -> Ints | None:
     """Read the group of each feature from a file."""
     import numpy as np
 
-    from polyadic.core.files import read_names
-
     if file is None:
         return None
     try:
@@ -223,11 +222,6 @@ def _without_repeated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _print_predictions(result: dict[str, Any]) -> None:
     """Print a table of predictions, or the name of the file with the predictions."""
-    import typer
-
-    from polyadic.interface import output
-    from polyadic.interface.errors import say
-
     if "out" in result:
         typer.echo(f"wrote {result['out']}")
     else:
@@ -262,9 +256,6 @@ def predict(
     names
         File with the feature names to show with --why, one per line, starting with feature 0.
     """
-    from polyadic.core.files import read_names
-    from polyadic.interface import output
-
     if names is not None and not why:
         raise InputError("names can be used only together with why; set both, or leave out names", "names", "why")
     machine: Any = model
@@ -331,8 +322,6 @@ def _in_order(scores: Any, grades: Any, groups: Any) -> float:
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     """Format the values of a row as strings."""
-    from polyadic.interface import output
-
     return [output.in_words(value) if isinstance(value, list) else _cell(value) for value in row.values()]
 
 

@@ -71,20 +71,18 @@ def count_warnings(N: csr_array, rows: Labels = None, columns: Labels = None) ->
     odd = sum(int(np.count_nonzero(N.data[block] % 1)) for block in blocks(N.nnz))
     if odd:
         at = int(np.flatnonzero(N.data % 1)[0])
-        yield (
-            f"values that are not whole numbers: {odd:,} of {N.nnz:,}, for example {N.data[at]:g} in"
-            f" {_cell(N, at, rows, columns)}; correspondence analysis and its chi-square test are defined for counts"
-        )
+        what = f"{odd:,} of {N.nnz:,}, for example {N.data[at]:g} in {_cell(N, at, rows, columns)}"
+        reason = "correspondence analysis and its chi-square test are defined for counts"
+        yield f"values that are not whole numbers: {what}; {reason}"
     r, c, n = margins(N)
     for side, shares, others, labels in (("row", r, c, rows), ("column", c, r, columns)):
         top, size = int(shares.argmax()), len(shares)
         if size > 2 and np.isclose(shares[top], 0.5, rtol=1e-6):
             line = (N[[top]] if side == "row" else N[:, [top]]).toarray().ravel()
             if np.allclose(2 * line, n * others, rtol=1e-6):
-                yield (
-                    f"{_name(side, top, labels)} is the sum of the other {size - 1:,} {side}s ({n / 2:,.10g} of"
-                    f" {n:,.10g} counts); remove totals from the table, because they count each observation twice"
-                )
+                what = f"the sum of the other {size - 1:,} {side}s ({n / 2:,.10g} of {n:,.10g} counts)"
+                advice = "remove totals from the table, because they count each observation twice"
+                yield f"{_name(side, top, labels)} is {what}; {advice}"
         if empty := np.flatnonzero(shares == 0).tolist():
             first = _name(side, empty[0], labels)
             yield f"{side}s without counts: {len(empty):,} of {size:,}, for example {first}; their coordinates are 0"
@@ -98,10 +96,8 @@ def axis_warnings(s: NDArray[Any]) -> Iterator[str]:
     if not s.any():
         yield "rows and columns are independent (the total inertia is 0), so all coordinates are 0"
     elif not s.all():
-        yield (
-            f"axes without inertia: {np.count_nonzero(s == 0):,} of {len(s):,}; coordinates on them are 0; lower"
-            " n_components"
-        )
+        some = f"{np.count_nonzero(s == 0):,} of {len(s):,}"
+        yield f"axes without inertia: {some}; coordinates on them are 0; lower n_components"
 
 
 def category_warnings(levels: Sequence[NDArray[Any]], variables: Sequence[str], n: int) -> Iterator[str]:
@@ -112,10 +108,9 @@ def category_warnings(levels: Sequence[NDArray[Any]], variables: Sequence[str], 
         elif len(some) > 4 and (
             2 * len(some) > n or (len(some) > 20 and any(x % 1 for x in some if isinstance(x, float)))
         ):
-            yield (
-                f"the variable {name!r} has {len(some):,} different values in {n:,} rows, such as {some[0]!s}, and each"
-                " is a category; group continuous numbers into classes, and leave out identifiers"
-            )
+            what = f"{len(some):,} different values in {n:,} rows, such as {some[0]!s}, and each is a category"
+            advice = "group continuous numbers into classes, and leave out identifiers"
+            yield f"the variable {name!r} has {what}; {advice}"
 
 
 def _name(side: str, at: int, labels: Labels) -> str:

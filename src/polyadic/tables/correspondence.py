@@ -91,9 +91,8 @@ class TableAnalysis(TableTransformer):
 
     def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
         """Compute the singular value decomposition of a residual under row and column kernels."""
-        axes = decompose(
-            A, self.n_components, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
-        )
+        how: dict[str, Any] = {"method": self.method, "tol": self.tol, "seed": self.seed}
+        axes = decompose(A, self.n_components, kernels=kernels, symmetric=symmetric, **how)
         self.singular_values_ = axes.s
         return axes
 
@@ -360,9 +359,8 @@ class CorrespondenceAnalysis(PrincipalAxes, TableAnalysis):
             totals = self.total_ * self.row_masses_
         n = np.asarray(totals, float)
         if n.shape not in ((), (len(F),)):
-            raise InputError(
-                f"totals must contain one sum for each of the {len(F):,} rows; got shape {n.shape}", "totals"
-            )
+            about = f"totals must contain one sum for each of the {len(F):,} rows"
+            raise InputError(f"{about}; got shape {n.shape}", "totals")
         check_memory(16.0 * len(F) * len(self.column_masses_), "the dense table", "pass fewer rows")
         parts = F * inverse(scale) * self.singular_values_
         table = n.reshape(-1, 1) * self.column_masses_ * (1 + parts @ self.column_standard_coordinates_.T)

@@ -190,10 +190,7 @@ def _count(table: Table, number: int, at: int, cells: Sequence[Any], numbers: Nu
     cell = cells[at] if at < len(cells) else None
     value = numbers(cell) if text_of(cell) else 0.0
     if value is None or not 0 <= value < np.inf:
-        raise InputError(
-            f"{table.where(number)}: {str(table.names[at])!r} must contain non-negative counts; got {cell!r:.60}; to"
-            " cross-tabulate two columns instead, set rows='NAME' and columns='NAME'",
-            "columns",
-            "rows",
-        )
+        about = f"{table.where(number)}: {str(table.names[at])!r} must contain non-negative counts; got {cell!r:.60}"
+        advice = "to cross-tabulate two columns instead, set rows='NAME' and columns='NAME'"
+        raise InputError(f"{about}; {advice}", "columns", "rows")
     return value

@@ -17,7 +17,7 @@ from polyadic.tables.checks import axis_warnings, category_warnings, labels_of, 
 from polyadic.tables.correspondence import CorrespondenceAnalysis, Points, PrincipalAxes, Side
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray
 
 
 class MultipleCorrespondenceAnalysis(PrincipalAxes):
@@ -85,9 +85,7 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         values = validated(self, X, categories=True, dtype=None, ensure_min_samples=2)
         return self.fit_categories(values, variables, rows)
 
-    def fit_categories(
-        self, values: NDArray[Any], variables: tuple[str, ...] | None, rows: tuple[str, ...] | None
-    ) -> Self:
+    def fit_categories(self, values: AnyArray, variables: tuple[str, ...] | None, rows: tuple[str, ...] | None) -> Self:
         """Fit the model to an array of categories, with the names of the variables and labels of the rows."""
         self.row_labels_, self.n_features_in_ = rows, values.shape[1]
         self.variables_ = variables or tuple(map(str, range(values.shape[1])))
@@ -126,7 +124,7 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
         self.explained_inertia_ratio_ = self.inertia_ / (self.total_inertia_ or 1.0)
         return self
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> AnyArray:
         """Project new observations of the same variables onto the principal axes, shape (n, n_components).
 
         Columns of a data frame are matched by name. Categories not seen in ``fit`` are ignored, with a warning.
@@ -150,7 +148,7 @@ class MultipleCorrespondenceAnalysis(PrincipalAxes):
             return points._replace(distances=self.column_distances_, scale=points.scale**2)
         return points
 
-    def _indicator(self, values: NDArray[Any]) -> csr_array:
+    def _indicator(self, values: AnyArray) -> csr_array:
         """Return the one-hot indicator matrix; unknown categories are ignored."""
         levels = [some.astype(object) for some in self.levels_]  # categories of another type are unknown, too
         encoder = OneHotEncoder(categories=levels, handle_unknown="ignore")

@@ -22,10 +22,10 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.linalg import SparsePlusLowRank, SVDMethod, truncated_eigh, truncated_svd
@@ -36,10 +36,10 @@ class Residual(NamedTuple):
     r"""Residual of a contingency table from independence, stored as sparse plus low-rank, :math:`S + L M^\top`."""
 
     S: csr_array  # shape (m, n)
-    L: NDArray[np.float64]  # shape (m, k); k may be 0
-    M: NDArray[np.float64]  # shape (n, k)
-    r: NDArray[np.float64]  # relative margins of rows
-    c: NDArray[np.float64]  # relative margins of columns
+    L: Array  # shape (m, k); k may be 0
+    M: Array  # shape (n, k)
+    r: Array  # relative margins of rows
+    c: Array  # relative margins of columns
 
 
 def linear(N: csr_array) -> Residual:
@@ -78,11 +78,9 @@ def elementwise(N: csr_array, difference: Difference) -> Residual:
     y = np.repeat(r, np.diff(N.indptr)) * c[N.indices]
     found = np.asarray(difference(N.data[full] / n, y[full]), float)
     if found.shape != full.shape or not np.isfinite(found).all():
-        raise InputError(
-            f"difference must return a finite number for each of the {len(full):,} non-empty cells; got shape"
-            f" {found.shape}{' with infinite or NaN values' if found.shape == full.shape else ''}",
-            "difference",
-        )
+        got = f"shape {found.shape}{' with infinite or NaN values' if found.shape == full.shape else ''}"
+        about = f"difference must return a finite number for each of the {len(full):,} non-empty cells"
+        raise InputError(f"{about}; got {got}", "difference")
     values = np.zeros(len(N.data))
     values[full] = found
     return _sparse(N, values, r, c)
@@ -134,7 +132,7 @@ def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: flo
     return Residual(S, -low * r[:, None], c[:, None], row_sums / total, column_sums / total)
 
 
-def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def margins(N: csr_array) -> tuple[Array, Array, float]:
     """Return the relative row and column margins, and the total, of a contingency table."""
     r, c = np.zeros(N.shape[0]), np.zeros(N.shape[1])
     rows = np.flatnonzero(np.diff(N.indptr))
@@ -144,20 +142,17 @@ def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], flo
         c += np.bincount(N.indices[block], N.data[block], N.shape[1])
     n = float(r.sum())
     if not 0 < n < np.inf:
-        raise InputError(
-            "the table must have at least one non-zero cell"
-            if n == 0
-            else "the sum of the table overflows; scale it down"
-        )
+        overflow = "the sum of the table overflows; scale it down"
+        raise InputError(overflow if n else "the table must have at least one non-zero cell")
     return r / n, c / n, n
 
 
-def with_values(N: csr_array, values: NDArray[Any]) -> csr_array:
+def with_values(N: csr_array, values: AnyArray) -> csr_array:
     """Return a sparse matrix with new values for the stored cells, sharing the index arrays of the original."""
     return csr_array((values, N.indices, N.indptr), shape=N.shape, copy=False)
 
 
-def _pmi(N: csr_array, r: NDArray[np.float64], c: NDArray[np.float64], n: float) -> NDArray[np.float64]:
+def _pmi(N: csr_array, r: Array, c: Array, n: float) -> Array:
     """Return pointwise mutual information (PMI) of the stored cells, with 0 for stored zeros."""
     with np.errstate(divide="ignore"):
         log_r, log_c = np.log(r), np.log(c)
@@ -166,11 +161,11 @@ def _pmi(N: csr_array, r: NDArray[np.float64], c: NDArray[np.float64], n: float)
     return np.where(N.data > 0, pmi, 0.0)
 
 
-def _sparse(N: csr_array, values: NDArray[np.float64], r: NDArray[np.float64], c: NDArray[np.float64]) -> Residual:
+def _sparse(N: csr_array, values: Array, r: Array, c: Array) -> Residual:
     return Residual(with_values(N, values.astype(N.dtype)), np.zeros((N.shape[0], 0)), np.zeros((N.shape[1], 0)), r, c)
 
 
-def _scaled(A: csr_array, left: NDArray[np.float64], right: NDArray[np.float64]) -> csr_array:
+def _scaled(A: csr_array, left: Array, right: Array) -> csr_array:
     return with_values(A, A.data * np.repeat(left, np.diff(A.indptr)) * right[A.indices])
 
 
@@ -186,20 +181,20 @@ def _scores(T: Any, size: int, side: str) -> csr_array:
     return T
 
 
-Difference = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
+Difference = Callable[[Array, Array], Any]
 """Function of the observed and expected relative frequencies of the non-empty cells; see :func:`elementwise`."""
-Kernel = Literal["margins", "identity"] | NDArray[Any] | Sequence[Any] | Callable[[NDArray[np.float64]], Any]
+Kernel = Literal["margins", "identity"] | AnyArray | Sequence[Any] | Callable[[Array], Any]
 """``"margins"``, ``"identity"``, an array of shape (n,) or (n, n), or a function that maps the margins to one."""
 
 
 class Decomposition(NamedTuple):
     """Singular value decomposition, 0 for axes the table does not have, and square roots of both kernels."""
 
-    U: NDArray[Any]
-    s: NDArray[Any]
-    V: NDArray[Any]
-    row_root: NDArray[Any]
-    column_root: NDArray[Any]
+    U: AnyArray
+    s: AnyArray
+    V: AnyArray
+    row_root: AnyArray
+    column_root: AnyArray
 
 
 def decompose(
@@ -215,11 +210,9 @@ def decompose(
     """Compute the truncated SVD of a residual under two kernels, :math:`K_r^{1/2} A K_c^{1/2}`."""
     size = A.S.dtype.itemsize
     basis = min(5 * rank + 200, 4 * min(A.S.shape))  # a small side is decomposed exactly, with copies
-    check_memory(
-        (4.0 + 2 * size) * A.S.nnz + 1.0 * size * basis * max(A.S.shape),
-        f"a decomposition of rank {rank} of a table of {A.S.shape[0]:,} x {A.S.shape[1]:,}",
-        "lower the rank or the size of the table",
-    )
+    needed = (4.0 + 2 * size) * A.S.nnz + 1.0 * size * basis * max(A.S.shape)
+    what = f"a decomposition of rank {rank} of a table of {A.S.shape[0]:,} x {A.S.shape[1]:,}"
+    check_memory(needed, what, "lower the rank or the size of the table")
     left, right = root(kernels[0], A.r, "row"), root(kernels[1], A.c, "column")
     rows, columns = (x if x.ndim == 1 else np.ones(len(x)) for x in (left, right))
     scale = np.repeat(rows.astype(A.S.dtype), np.diff(A.S.indptr)) * columns.astype(A.S.dtype)[A.S.indices]
@@ -239,7 +232,7 @@ def decompose(
     return Decomposition(U, np.where(s > null, s, 0), V, left, right)
 
 
-def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.float64]:
+def root(kernel: Kernel, masses: Array, side: str) -> Array:
     """Return the square root of a kernel matrix, as a vector if the kernel is diagonal."""
     if callable(kernel):
         kernel = kernel(masses)
@@ -260,12 +253,12 @@ def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.f
     return half if Q is None else (Q * half) @ Q.T
 
 
-def inverse(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+def inverse(masses: Array) -> Array:
     """Return the elementwise inverse, with 0 for zeros, so that empty rows and columns have no influence."""
     return np.divide(1.0, masses, where=masses > 0, out=np.zeros(len(masses)))
 
 
-def categorical_kernel(alpha: float = 1.0) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def categorical_kernel(alpha: float = 1.0) -> Callable[[Array], Array]:
     r"""Return the kernel used by kernel PCA for categorical data, :math:`e^{-\alpha |e_i - e_j|^2}`.
 
     The exponent is printed with a plus. The kernel is :math:`(1 - a) E + a\, 1 1^\top` with :math:`a = e^{-2 \alpha}`.
@@ -274,7 +267,7 @@ def categorical_kernel(alpha: float = 1.0) -> Callable[[NDArray[np.float64]], ND
     return partial(_categorical, np.exp(-2 * check_number("alpha", alpha, above=True)))
 
 
-def _categorical(a: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+def _categorical(a: float, masses: Array) -> Array:
     return (1 - a) * np.eye(len(masses)) + a
 
 
@@ -284,7 +277,7 @@ def stop_word_kernel(
     *,
     stop_words: Collection[str],
     kernel: Literal["margins", "identity"] = "margins",
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+) -> Callable[[Array], Array]:
     r"""Return a stop-word weighting kernel, :math:`D(1 + \alpha [i \in \text{stop words}])\, K`, eq. (45).
 
     :math:`K` is the ``kernel`` without weights: :math:`D(r)^{-1}`, as printed, or the identity.
@@ -295,9 +288,7 @@ def stop_word_kernel(
     return partial(_weighted, weights, kernel=kernel)
 
 
-def _weighted(
-    weights: NDArray[np.float64], masses: NDArray[np.float64], *, kernel: str = "margins"
-) -> NDArray[np.float64]:
+def _weighted(weights: Array, masses: Array, *, kernel: str = "margins") -> Array:
     if len(weights) != len(masses):
         about = f"the kernel must have one weight for each of the {len(masses):,}"
         raise InputError(f"{about} rows or columns of the table; got {len(weights):,}")

@@ -6,8 +6,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, File, Folder, Metavar, Picture, Within
+from polyadic.interface import output
 from polyadic.interface.run import check_out
 from polyadic.interface.task import Task
 
@@ -30,10 +33,6 @@ class Analysed(dict[str, Any]):
 
 def _print_analysis(result: Analysed) -> None:
     """Print the independence test, the axes, the coordinates, an explained cell, and the names of written files."""
-    import typer
-
-    from polyadic.interface import output
-
     names = ("observations", "variables", "categories") if result.several else ("rows", "columns", "observations")
     sizes = {name: f"{result[name]:.10g}" for name in names}
     if not result.several:
@@ -110,7 +109,6 @@ def table(
         Folder to save the analysis to.
     """
     from polyadic.core.frames import records
-    from polyadic.interface import output
     from polyadic.tables.cross_table import cross_table
 
     output.check_picture(picture)
@@ -192,10 +190,6 @@ def _multiple(
 
 def _print_points(result: Analysed) -> None:
     """Print the principal axes, and the rows and columns that contribute most to the first two axes."""
-    import typer
-
-    from polyadic.interface import output
-
     typer.echo()
     inertia, shares = result["axes"]["inertia"], result["axes"]["share"]
     axes = zip(range(1, len(shares) + 1), inertia, shares, accumulate(shares), strict=True)
@@ -216,10 +210,6 @@ def _print_points(result: Analysed) -> None:
 
 def _print_cell(cell: dict[str, Any]) -> None:
     """Print the observed and expected count of a cell, the axis contributions, and similar rows and columns."""
-    import typer
-
-    from polyadic.interface import output
-
     axes = {f"axis {each['axis']}": each["part"] for each in cell["why"]}
     counted = {name: cell[name] for name in ("row", "column", "count", "expected")}
     typer.echo()
@@ -231,8 +221,6 @@ def _print_cell(cell: dict[str, Any]) -> None:
 
 def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str, *, top: int) -> dict[str, Any]:
     """Explain a cell by its observed and expected count, axis contributions, and similar rows and columns."""
-    from polyadic.interface import output
-
     reason = model.explain(row, column)
     i, j = read.rows.index(row), read.columns.index(column)
     count, n = float(read.counts[i, j]), float(read.counts.sum())

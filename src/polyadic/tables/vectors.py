@@ -96,10 +96,8 @@ class CorrespondenceVectors(Model):
         if the rank is too large, a setting is out of range or has no effect, or no word is a stop word.
         """
         self.check()
-        settings = {
-            **CASES[self.residual],
-            **self._kernels(getattr(table, "shape", None) or numbers_of(table, "table").values.shape),
-        }
+        shape = getattr(table, "shape", None) or numbers_of(table, "table").values.shape
+        settings = {**CASES[self.residual], **self._kernels(shape)}
         names = ("power", "count_exponent", "shift", "smoothing", "positive", "seed")
         same = {name: getattr(self, name) for name in names}
         analysis = KernelCorrespondenceAnalysis(self.rank, **same, **settings)

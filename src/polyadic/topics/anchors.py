@@ -14,7 +14,7 @@ from polyadic.core.model import Count
 from polyadic.topics.plsa import MixtureTopics, mixtures
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Array, Ints
 
 ROUNDING_TOL = 1e-10  # residual of a row, as a share of the longest squared row, that counts as rounding error
 
@@ -83,7 +83,7 @@ class AnchorTopics(MixtureTopics):
         return self
 
 
-def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
+def co_occurrence(counts: csr_array) -> tuple[csr_array, Array]:
     """Return the co-occurrence probabilities :math:`P(j | i)` and the marginal probabilities :math:`P(i)` of words."""
     n = counts.sum(axis=1, dtype=float)
     pairs = n * (n - 1)  # of positions in a document; documents have equal weight
@@ -100,9 +100,7 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
     return csr_array(diags_array(1 / np.where(sums > 0, sums, 1)) @ Q), sums / sums.sum()
 
 
-def find_anchors(
-    Q: csr_array, candidates: NDArray[np.int64], n_components: int
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def find_anchors(Q: csr_array, candidates: Ints, n_components: int) -> tuple[Ints, AnyArray]:
     """Return the anchors, vertices of the convex hull of all rows, and the products of all rows with those of anchors.
 
     Candidates are added greedily by distance from the span of the previous ones; then each is replaced by the candidate
@@ -113,12 +111,9 @@ def find_anchors(
     basis = np.zeros((n_components, Q.shape[1]))
     for k in range(n_components):
         if not len(left) or left.max() <= ROUNDING_TOL * squares.max():
-            raise InputError(
-                f"n_components must not exceed the number of possible anchor words, {k}; lower n_components, or"
-                " min_documents to allow more words",
-                "min_documents",
-                "n_components",
-            )
+            about = f"n_components must not exceed the number of possible anchor words, {k}"
+            advice = "lower n_components, or min_documents to allow more words"
+            raise InputError(f"{about}; {advice}", "min_documents", "n_components")
         chosen.append(int(candidates[left.argmax()]))
         row = Q[[chosen[k]]].toarray()[0]
         for _ in range(2):  # twice, against rounding errors

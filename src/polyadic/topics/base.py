@@ -8,10 +8,10 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.containers import entries_of, validated
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.core.model import Count, Threads, Transformer, learned
@@ -33,8 +33,8 @@ class Topics(Transformer, ABC):
     _: KW_ONLY
     max_iter: Count = 200
     threads: Threads = None
-    components_: NDArray[Any] = learned()
-    row_factors_: NDArray[Any] = learned()
+    components_: AnyArray = learned()
+    row_factors_: AnyArray = learned()
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -45,14 +45,14 @@ class Topics(Transformer, ABC):
         """
 
     @abstractmethod
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> AnyArray:
         """Return the factors of new documents with the topics fixed (fold-in)."""
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+    def fit_transform(self, X: Any, y: Any = None) -> AnyArray:
         """Fit the model to a table and return the factors of the rows."""
         return self.fit(X, y).row_factors_
 
-    def inverse_transform(self, X: Any) -> NDArray[Any]:
+    def inverse_transform(self, X: Any) -> AnyArray:
         """Return the table that factors describe, :math:`X H` with the components :math:`H`.
 
         ``X``, of shape (rows, n_components), has factors as returned by :meth:`transform`. For models of probabilities,

@@ -32,9 +32,8 @@ from polyadic.topics.multiplicative import MIN_MODEL, entries_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import AnyArray, Floats
 
-    Array = NDArray[np.floating]
 
 RESTART_SWEEPS, RESTART_PASSES = 20, 10
 """Fastest of 5 to 40 sweeps and 5 to 20 passes that reach the bound of converged mixtures."""
@@ -98,12 +97,12 @@ class LDA(Topics):
         self.row_factors_ = self._mixtures(counts)
         return self
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> AnyArray:
         """Return the mean topic mixtures of new documents, with the topics fixed; shape (documents, n_components)."""
         check_is_fitted(self)
         return self._mixtures(self._table(X, reset=False))
 
-    def _mixtures(self, counts: csr_array) -> NDArray[Any]:
+    def _mixtures(self, counts: csr_array) -> AnyArray:
         alpha, v = self._prior(self.document_prior), means(self.weights_)
         gamma = mixtures(entries_of(counts), v, alpha, threads=self._threads).counts
         return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
@@ -115,21 +114,20 @@ class LDA(Topics):
 class Dirichlets(NamedTuple):
     """Variational Dirichlet distributions, one per row: expected counts plus the prior, and the symmetric prior."""
 
-    counts: Array
+    counts: AnyArray
     prior: float
 
     @property
-    def logarithms(self) -> Array:
+    def logarithms(self) -> AnyArray:
         """Expected logarithms of the Dirichlet variables."""
         return np.asarray(psi(self.counts) - psi(self.counts.sum(axis=1, keepdims=True)))
 
-    def divergence(self, logarithms: Array) -> float:
+    def divergence(self, logarithms: AnyArray) -> float:
         """Return the Kullback-Leibler divergence between the distributions and the prior, summed over rows."""
         n, R = self.counts.shape
         sums = gammaln(self.counts.sum(axis=1)).sum() - gammaln(self.counts).sum()
-        return float(((self.counts - self.prior) * logarithms).sum() + sums) + n * float(
-            R * gammaln(self.prior) - gammaln(R * self.prior)
-        )
+        of_prior = float(R * gammaln(self.prior) - gammaln(R * self.prior))
+        return float(((self.counts - self.prior) * logarithms).sum() + sums) + n * of_prior
 
 
 def dirichlet_sweeps(
@@ -154,7 +152,7 @@ def dirichlet_sweeps(
 
 
 def mixtures(
-    entries: kernels.RowEntries, v: NDArray[np.float32], alpha: float, *, passes: int = MAX_PASSES, threads: int
+    entries: kernels.RowEntries, v: Floats, alpha: float, *, passes: int = MAX_PASSES, threads: int
 ) -> Dirichlets:
     """Infer the topic mixtures of documents with the topics fixed, in at most ``passes`` iterations."""
     gamma = Dirichlets(np.ones((len(entries.starts) - 1, v.shape[1])), alpha)
@@ -165,19 +163,17 @@ def mixtures(
     return gamma
 
 
-def update_mixtures(
-    entries: kernels.RowEntries, v: NDArray[np.float32], gamma: Dirichlets, *, threads: int
-) -> Dirichlets:
+def update_mixtures(entries: kernels.RowEntries, v: Floats, gamma: Dirichlets, *, threads: int) -> Dirichlets:
     """Update the topic mixtures of all documents once."""
     expected = _means(gamma.logarithms)
     kernels.expected_rows(entries, v, expected, floor=MIN_MODEL, measured=False, threads=threads)
     return Dirichlets(expected + gamma.prior, gamma.prior)
 
 
-def means(weights: Array) -> NDArray[np.float32]:
+def means(weights: AnyArray) -> Floats:
     """Return the exponentials of the expected log-probabilities of words in topics, with words in rows."""
     return _means(Dirichlets(weights, 0.0).logarithms.T)
 
 
-def _means(logarithms: Array) -> NDArray[np.float32]:
+def _means(logarithms: AnyArray) -> Floats:
     return np.ascontiguousarray(np.exp(logarithms), np.float32)

@@ -23,9 +23,8 @@ from polyadic.core.solvers.run import Sweep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Floats
 
-    Array = NDArray[np.float32]
 
 MIN_MODEL = 1e-12  # smallest model value in a denominator
 MIN_LARGEST_VALUE = 1e-25
@@ -42,7 +41,7 @@ class WeightedCells(NamedTuple):
     """Weighted cells of a table whose unobserved cells are zeros with a common weight; ``weights`` of None are ones."""
 
     table: csr_array
-    weights: Array | None = None
+    weights: Floats | None = None
     zero_weight: float = 1.0
 
     @property
@@ -86,9 +85,8 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
     if weights is not None:
         weights = complete(numbers_of(weights, "weights"), "weights").values
         if weights.shape != table.shape:
-            raise InputError(
-                f"weights must have the same shape as the table, {table.shape}; got {weights.shape}", "weights"
-            )
+            got = weights.shape
+            raise InputError(f"weights must have the same shape as the table, {table.shape}; got {got}", "weights")
         w = np.asarray(csr_array(weights)[rows, table.indices], np.float32)
         if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
             raise InputError("weights must be finite, non-negative and not all zero", "weights")
@@ -100,12 +98,9 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
         starts = np.arange(len(every) + 1) * table.shape[1]
         table, w, zero_weight = csr_array((table.toarray().ravel(), columns, starts), table.shape), every.ravel(), 0.0
     if beta == 0 and len(table.data) and table.data.min() <= 0:
-        raise InputError(
-            "X must contain only positive values for loss=0 (Itakura-Saito); leave zeros out of a sparse table, and set"
-            " unobserved='missing'",
-            "loss",
-            "unobserved",
-        )
+        about = "X must contain only positive values for loss=0 (Itakura-Saito)"
+        advice = "leave zeros out of a sparse table, and set unobserved='missing'"
+        raise InputError(f"{about}; {advice}", "loss", "unobserved")
     return WeightedCells(table, w, zero_weight)
 
 
@@ -123,7 +118,7 @@ class Squares:
         self.constant = cells.constant(2.0)
         self.table = distribute(cells.table) if self.alike else cells.table  # otherwise there is no matrix product
 
-    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
+    def improve(self, U: Floats, V: Floats, *, passes: int = 1) -> float:
         """Update the factor ``U`` in place, and return the weighted squared error before the update."""
         if not self.alike:
             return self.solve(U, V, passes=passes)
@@ -132,27 +127,26 @@ class Squares:
         product = kernels.hals(self._with_ridge(G), self.table @ V, U, l1=self.l1, passes=passes, threads=self.threads)
         return self.constant - product + squares
 
-    def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
+    def solve(self, U: Floats, V: Floats, *, passes: int, tol: float = 0.0) -> float:
         """Update each row of the factor ``U`` in place until convergence."""
         base = self._with_ridge(self.cells.zero_weight * (V.T @ V))
         ridge = self._ridge(U)
-        value = kernels.nonnegative_rows(
-            self.cells.entries(), V, U, base=base, l1=self.l1, passes=passes, tol=tol, threads=self.threads
-        )
+        how: dict[str, Any] = {"base": base, "l1": self.l1, "threads": self.threads}
+        value = kernels.nonnegative_rows(self.cells.entries(), V, U, passes=passes, tol=tol, **how)
         return value + self.constant - ridge
 
-    def penalty(self, U: Array) -> float:
+    def penalty(self, U: Floats) -> float:
         """Return the sum of the L1 and L2 penalties of a factor."""
         return self._ridge(U) + (self.l1 * float(U.sum(dtype=float)) if self.l1 else 0.0)
 
-    def _ridge(self, U: Array) -> float:
+    def _ridge(self, U: Floats) -> float:
         return 0.5 * self.l2 * float((U.astype(float) ** 2).sum()) if self.l2 else 0.0
 
-    def beyond(self, new: Array, old: Array, step: float) -> Array:
+    def beyond(self, new: Floats, old: Floats, step: float) -> Floats:
         """Extrapolate from ``old`` through ``new`` by ``step``, reducing no element below half of its new value."""
         return np.maximum(new + np.float32(step) * (new - old), np.float32(MIN_RATIO) * new)
 
-    def _with_ridge(self, G: Array) -> Array:
+    def _with_ridge(self, G: Floats) -> Floats:
         return G + np.float32(self.l2) * np.eye(len(G), dtype=np.float32) if self.l2 else G
 
 
@@ -162,7 +156,7 @@ class MultiplicativeSquares(Squares):
     .. math:: U \leftarrow U \circ \frac{X V}{U (V^\top V + \mu) + \lambda}
     """
 
-    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
+    def improve(self, U: Floats, V: Floats, *, passes: int = 1) -> float:
         """Update the factor ``U`` in place, and return the squared error before the update."""
         G, B = V.T @ V, self.table @ V
         value = self._error(U, G, B)
@@ -171,19 +165,19 @@ class MultiplicativeSquares(Squares):
             U *= B / np.maximum(U @ G + np.float32(self.l1), np.float32(MIN_FACTOR))
         return value
 
-    def beyond(self, new: Array, old: Array, step: float) -> Array:
+    def beyond(self, new: Floats, old: Floats, step: float) -> Floats:
         """Return ``new``: the published method does not extrapolate."""
         del old, step
         return new
 
-    def _error(self, U: Array, G: Array, B: Array) -> float:
+    def _error(self, U: Floats, G: Floats, B: Floats) -> float:
         return self.constant - float((U * B).sum(dtype=float)) + 0.5 * float(((U.T @ U).astype(float) * G).sum())
 
 
 class ActiveSet(MultiplicativeSquares):
     """Update of one factor by exact non-negative least squares on all cells, with equal weights."""
 
-    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
+    def improve(self, U: Floats, V: Floats, *, passes: int = 1) -> float:
         """Solve for the factor ``U`` in place, and return the squared error before the update."""
         del passes  # one is exact
         G, B = V.astype(float).T @ V.astype(float), self.table @ V
@@ -211,28 +205,28 @@ class Divergence:
         self.cells, self.beta, self.l1, self.threads = cells, beta, l1, threads
         self.entries, self.constant = cells.entries(), cells.constant(beta)
 
-    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
+    def improve(self, U: Floats, V: Floats, *, passes: int = 1) -> float:
         """Update the factor ``U`` in place, and return the divergence before the update, without penalties."""
         return self.solve(U, V, passes=passes)
 
-    def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
+    def solve(self, U: Floats, V: Floats, *, passes: int, tol: float = 0.0) -> float:
         """Update each row of the factor ``U`` in place until convergence."""
         base = self.cells.zero_weight * V.sum(axis=0, dtype=float)
         how = {"base": base, "beta": self.beta, "floor": MIN_MODEL, "l1": self.l1, "threads": self.threads}
         return self.constant + kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, **how)
 
-    def penalty(self, U: Array) -> float:
+    def penalty(self, U: Floats) -> float:
         """Return the L1 penalty of a factor."""
         return self.l1 * float(U.sum(dtype=float)) if self.l1 else 0.0
 
-    def beyond(self, new: Array, old: Array, step: float) -> Array:
+    def beyond(self, new: Floats, old: Floats, step: float) -> Floats:
         """Extrapolate from ``old`` through ``new`` in log space, so that positive elements stay positive."""
         ratio = new / np.maximum(old, np.float32(MIN_FACTOR))
         return np.asarray(new * np.minimum(ratio, np.float32(MAX_RATIO)) ** np.float32(step))
 
 
 def descend(
-    rows: Squares | Divergence, columns: Squares | Divergence, start: list[Array], *, inner: int = 1
+    rows: Squares | Divergence, columns: Squares | Divergence, start: list[Floats], *, inner: int = 1
 ) -> Iterator[Sweep]:
     """Iterate over alternating updates of two factors, W and H, with extrapolation; no sweep increases the objective.
 
@@ -267,13 +261,13 @@ def level(cells: WeightedCells, n_components: int) -> float:
     return float(np.sqrt(max(total, 1e-30) / max(listed + others, 1e-30) / n_components))
 
 
-def uniform(cells: WeightedCells, n_components: int, *, rng: np.random.Generator) -> list[Array]:
+def uniform(cells: WeightedCells, n_components: int, *, rng: np.random.Generator) -> list[Floats]:
     """Initialize both factors uniformly at random, scaled to the mean of the table."""
     size = level(cells, n_components)
     return [(size * rng.random((n, n_components)) * 2).astype(np.float32) for n in cells.table.shape]
 
 
-def nndsvd(cells: WeightedCells, n_components: int, *, rng: np.random.Generator, fill: bool) -> list[Array]:
+def nndsvd(cells: WeightedCells, n_components: int, *, rng: np.random.Generator, fill: bool) -> list[Floats]:
     """Initialize each component by the larger of the positive and negative parts of a pair of singular vectors.
 
     Components beyond the rank of the table are random. ``fill`` replaces zeros, so that multiplicative updates can

@@ -23,9 +23,8 @@ from polyadic.topics.multiplicative import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Floats
 
-    Array = NDArray[np.float32]
 
 BETAS = {"squared": 2.0, "kl": 1.0}  # beta-divergences that have a name
 
@@ -121,9 +120,8 @@ class NMF(Topics):
         self.check()
         cells = self._cells(X, weights, reset=True)
         if self.solver in {"mu", "anls"} and self._beta() == 2 and not cells.alike:
-            raise InputError(
-                f"solver={self.solver!r} requires that all cells have weight 1; choose 'hals'", "solver", "weights"
-            )
+            about = f"solver={self.solver!r} requires that all cells have weight 1"
+            raise InputError(f"{about}; choose 'hals'", "solver", "weights")
         rng = np.random.default_rng(self.seed)
         if self.init == "random":
             start = uniform(cells, self.n_components, rng=rng)
@@ -135,7 +133,7 @@ class NMF(Topics):
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Floats:
         """Return the factors of new rows with the components fixed; each row is solved separately."""
         check_is_fitted(self)
         cells, H = self._cells(X, None, reset=False), np.ascontiguousarray(self.components_.T)

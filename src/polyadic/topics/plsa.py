@@ -21,15 +21,13 @@ from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MIN_FACTOR, MIN_MODEL, Divergence, WeightedCells, descend
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float32]
+    from polyadic.core.annotations import AnyArray, Floats
 
 
 class MixtureTopics(Topics):
     """Base class for topic models whose documents are maximum-likelihood mixtures of topics."""
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: Any) -> Floats:
         """Return the topic mixtures :math:`P(z|d)` of new documents at temperature 1, with the topics fixed."""
         check_is_fitted(self)
         return mixtures(self._table(X, reset=False), self.components_, max_iter=self.max_iter, threads=self._threads)
@@ -109,9 +107,7 @@ class PLSA(MixtureTopics):
         return self
 
 
-def mixtures(
-    counts: csr_array, components: NDArray[Any], *, max_iter: int, threads: int, tol: float = 1e-4
-) -> NDArray[np.float32]:
+def mixtures(counts: csr_array, components: AnyArray, *, max_iter: int, threads: int, tol: float = 1e-4) -> Floats:
     """Return the maximum-likelihood topic mixture of each document; uniform for documents without known words."""
     half = Mixture(counts, sums="rows", threads=threads)
     W = half.normalized(np.ones((counts.shape[0], len(components)), np.float32))
@@ -132,30 +128,30 @@ class Mixture(Divergence):
         super().__init__(WeightedCells(counts), beta=1.0, threads=threads)
         self.temperature, self.axis = np.float32(temperature), 1 if sums == "rows" else 0
 
-    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
+    def improve(self, U: Floats, V: Floats, *, passes: int = 1) -> float:
         """Update the factor ``U`` in place, and return the objective before the update."""
         value = self._expect(U, V)
         for _ in range(passes - 1):
             self._expect(U, V)
         return value
 
-    def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
+    def solve(self, U: Floats, V: Floats, *, passes: int, tol: float = 0.0) -> float:
         """Replace each row of ``U`` by expected counts until convergence, at temperature 1; return the objective."""
         base = np.zeros(V.shape[1])  # with an L1 penalty of 1, the denominator is 1
         how: dict[str, Any] = {"base": base, "l1": 1.0, "beta": 1.0, "floor": MIN_MODEL}
         return kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, threads=self.threads, **how)
 
-    def beyond(self, new: Array, old: Array, step: float) -> Array:
+    def beyond(self, new: Floats, old: Floats, step: float) -> Floats:
         """Extrapolate from ``old`` through ``new`` in log space, and normalize the result."""
         return self.normalized(super().beyond(new, old, step))
 
-    def normalized(self, U: Array) -> Array:
+    def normalized(self, U: Floats) -> Floats:
         """Normalize a factor to probability distributions; sums of zero become uniform distributions."""
         sums = U.sum(axis=self.axis, keepdims=True)
         shares = U / np.maximum(sums, np.float32(MIN_FACTOR))
         return np.where(sums > 0, shares, np.float32(1 / U.shape[self.axis]))
 
-    def _expect(self, U: Array, V: Array) -> float:
+    def _expect(self, U: Floats, V: Floats) -> float:
         t = self.temperature
         counts, other = (U, V) if t == 1 else (U**t, V**t)
         value = self.solve(counts, other, passes=1)

@@ -18,9 +18,8 @@ from polyadic.topics.base import Topics
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from polyadic.core.annotations import Array, Floats
 
-    Array = NDArray[np.float32]
 
 Norm = Literal["l1", "l2"]
 SIDES = ("document", "word")
@@ -38,11 +37,11 @@ class Penalty(NamedTuple):
         """Degree of homogeneity: the penalty of a scaled factor is multiplied by the scale to this power."""
         return 1 if self.norm == "l1" else 2
 
-    def columns(self, A: Array) -> NDArray[np.float64]:
+    def columns(self, A: Floats) -> Array:
         """Return the penalty of each column of a factor."""
         return np.asarray(self.strength * (np.abs(A) ** self.degree).sum(axis=0, dtype=float))
 
-    def improve(self, G: Array, B: Array, A: Array, *, passes: int, threads: int) -> Array:
+    def improve(self, G: Floats, B: Floats, A: Floats, *, passes: int, threads: int) -> Floats:
         r"""Return a factor with a lower :math:`\|X - A D\|^2 + \Omega(A)`, given :math:`G = D D^\top, B = X D^\top`."""
         if self.norm == "l2":
             return ridge_rows(G, B, l2=self.strength)
@@ -118,7 +117,7 @@ class RLSI(Topics):
         self.row_factors_, self.components_ = W * signs, np.ascontiguousarray((H * signs).T)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: Any) -> Floats:
         """Return the factors of new documents with the topics fixed."""
         check_is_fitted(self)
         H = self.components_.T
@@ -129,12 +128,12 @@ class RLSI(Topics):
         return lasso_rows(G, B, l1=l1, max_iter=max_iter, tol=tol, threads=self._threads)
 
 
-def ridge_rows(G: Array, B: Array, *, l2: float) -> Array:
+def ridge_rows(G: Floats, B: Floats, *, l2: float) -> Floats:
     r"""Return the rows that minimize a least-squares loss and a ridge penalty, :math:`B (G + \lambda)^{-1}`."""
     return np.linalg.solve(G.astype(float) + l2 * np.eye(len(G)), B.T.astype(float)).T.astype(np.float32)
 
 
-def lasso_rows(G: Array, B: Array, *, l1: float, max_iter: int, tol: float, threads: int) -> Array:
+def lasso_rows(G: Floats, B: Floats, *, l1: float, max_iter: int, tol: float, threads: int) -> Floats:
     """Return the rows that minimize a least-squares loss and an L1 penalty; each row converges by itself."""
     A, active = np.zeros(B.shape, np.float32), np.arange(len(B))
     for _ in range(0, max_iter, PASSES):
@@ -148,7 +147,7 @@ def lasso_rows(G: Array, B: Array, *, l1: float, max_iter: int, tol: float, thre
     return A
 
 
-def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Array:
+def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Floats:
     """Initialize topics with right singular vectors of the table, and any further topics with random vectors."""
     rng = np.random.default_rng(seed)
     H = rng.standard_normal((X.shape[1], n_components)).astype(np.float32)
@@ -160,7 +159,7 @@ def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Arra
 
 
 def latent_indexing(
-    X: csr_array, start: Array, documents: Penalty, words: Penalty, *, passes: int = 1, threads: int
+    X: csr_array, start: Floats, documents: Penalty, words: Penalty, *, passes: int = 1, threads: int
 ) -> Iterator[Sweep]:
     """Iterate over updates of the document factors and the topics, (words, R), which never raise the objective."""
     turned, squares = csr_array(X.T), float((X.data.astype(float) ** 2).sum())
@@ -177,7 +176,7 @@ def latent_indexing(
         H, W = H * scale, W / scale
 
 
-def _balance(a: NDArray[np.float64], b: NDArray[np.float64], p: int, q: int) -> Array:
+def _balance(a: Array, b: Array, p: int, q: int) -> Floats:
     """Return the scale :math:`s` of each topic that minimizes the sum of penalties :math:`a s^p + b s^{-q}`."""
     used = (a > 0) & (b > 0)
     return np.where(used, (q * b / (p * np.where(used, a, 1))) ** (1 / (p + q)), 1).astype(np.float32)

@@ -16,9 +16,7 @@ from polyadic.core.solvers.tensor_power import tensor_power
 from polyadic.topics.plsa import MixtureTopics, mixtures
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from polyadic.core.annotations import AnyArray, Array
 
 
 class SpectralLDA(MixtureTopics):
@@ -120,7 +118,7 @@ class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
         self._mean, self._alpha0 = mean, alpha0
         super().__init__(np.dtype(float), (len(mean), len(mean)))
 
-    def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
+    def _matmat(self, X: AnyArray) -> AnyArray:
         Y = self._scale * X
         pairs = self._C.T @ (self._twos[:, None] * (self._C @ Y)) - self._same[:, None] * Y
         a = self._alpha0

@@ -206,11 +206,8 @@ def _corpus(model: TextTopics, docs: str, reading: Reading) -> Corpus:
     note_documents(docs, reading)
     corpus = model.corpus(docs, **vars(reading))
     if len(corpus.documents) == 2:
-        raise InputError(
-            f"{docs} is one document, but topics are learned from several; set documents to line, paragraph, heading or"
-            " a number of words",
-            "documents",
-        )
+        advice = "set documents to line, paragraph, heading or a number of words"
+        raise InputError(f"{docs} is one document, but topics are learned from several; {advice}", "documents")
     return corpus
 
 

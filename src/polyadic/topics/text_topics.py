@@ -32,12 +32,11 @@ from polyadic.topics.rlsi import RLSI, Norm
 from polyadic.topics.spectral import SpectralLDA
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from polyadic.core.annotations import AnyArray, Array
     from polyadic.topics.base import Topics
 
-    Array = NDArray[Any]
 
 TFIDF_METHODS = ("nmf", "rlsi")  # least-squares methods, which use TF-IDF: on raw counts, frequent words would dominate
 TOKENIZER = Tokenizer(digits="drop")
@@ -146,13 +145,12 @@ class TextTopics(Transformer):
         seen, hidden = halves(counts[out], seed=seed)
         judged = hidden.sum(axis=1) > 0
         if not judged.any() or out.all():
-            raise InputError(
-                f"the {len(out):,} documents are too few or too short to hold out some of them for validation"
-            )
+            about = f"the {len(out):,} documents are too few or too short"
+            raise InputError(f"{about} to hold out some of them for validation")
         seen, hidden = seen[judged], hidden[judged]
         mean = hidden.sum(dtype=float) / hidden.shape[0]
 
-        def losses(model: TextTopics) -> NDArray[np.float64]:
+        def losses(model: TextTopics) -> Array:
             mixtures, background = model.transform_table(seen), model.background_ + 1
             return surprise(hidden, mixtures, model.word_weights_, background=background) / mean
 
@@ -181,9 +179,8 @@ class TextTopics(Transformer):
     def _fitted(self, counts: csr_array, words: Sequence[str], advance: Advance | None) -> Self:
         counts = counts_by_row(counts)
         if len(words) != counts.shape[1]:
-            raise InputError(
-                f"words must contain one word for each of the {counts.shape[1]:,} columns; got {len(words):,}", "words"
-            )
+            about = f"words must contain one word for each of the {counts.shape[1]:,} columns"
+            raise InputError(f"{about}; got {len(words):,}", "words")
         idf = np.ones(len(words))
         if self.method in TFIDF_METHODS:
             idf += np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=len(words))))
@@ -197,7 +194,7 @@ class TextTopics(Transformer):
         self.background_ = np.asarray(counts.sum(axis=0, dtype=float))
         return self
 
-    def transform(self, texts: Iterable[str]) -> Array:
+    def transform(self, texts: Iterable[str]) -> AnyArray:
         """Return the topic weights of new documents; unknown words are ignored."""
         return self.transform_table(self.table(texts))
 
@@ -211,7 +208,7 @@ class TextTopics(Transformer):
         index = {word: column for column, word in enumerate(self.words_)}
         return table_of_texts(texts, index, replace(TOKENIZER, language=self.language_))
 
-    def transform_table(self, counts: csr_array) -> Array:
+    def transform_table(self, counts: csr_array) -> AnyArray:
         """Return the topic weights of new documents, given their word counts."""
         check_is_fitted(self)
         if not counts.shape[0]:
@@ -227,12 +224,12 @@ class TextTopics(Transformer):
         return [[self.words_[at] for at in order if weights[at] > 0] for weights, order in topics]
 
     @property
-    def word_weights_(self) -> Array:
+    def word_weights_(self) -> AnyArray:
         """Word weights of each topic, divided by the inverse document frequencies of TF-IDF."""
         check_is_fitted(self)
         return np.asarray(self.model_.components_ / self.idf_)
 
-    def _weighted(self, counts: csr_array, idf: Array) -> csr_array:
+    def _weighted(self, counts: csr_array, idf: AnyArray) -> csr_array:
         return counts if self.method not in TFIDF_METHODS else normalize(counts * idf[None, :].astype(np.float32))
 
     def _new(self) -> Topics:

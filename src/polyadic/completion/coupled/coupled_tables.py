@@ -76,12 +76,10 @@ class CoupledTables:
     def extended(self, state: State, sizes: Sequence[int]) -> State:
         """Extend a solver state to larger factor matrices, with zeros for the new rows and biases."""
         stack = _extended(state[0], [*sizes, 1], [*self.sizes, 1])
-        offsets = [
-            _extended(part, [1, *(sizes[s] for s in _slots(self.terms[t]))], [1, *self.terms[t].entries.shape])
-            if self.biased[t]
-            else part
-            for t, part in enumerate(state[1:])
-        ]
+        offsets = list(state[1:])
+        for t, term in enumerate(self.terms):
+            if self.biased[t]:
+                offsets[t] = _extended(offsets[t], [1, *(sizes[s] for s in _slots(term))], [1, *term.entries.shape])
         return [stack, *offsets]
 
     def free_rows(self, stack: AnyArray, number: int) -> AnyArray:

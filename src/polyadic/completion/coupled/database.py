@@ -331,7 +331,7 @@ class Database:
         chosen[cells[0] if isinstance(cells, tuple) else cells] = True  # a tuple ends with an ellipsis
         part = copy(self)
         for name, entries in self._cells.items():
-            part.replace(name, part_of(entries, chosen[end : (end := end + len(entries))]))
+            part.replace(name, entries.only(chosen[end : (end := end + len(entries))]))
         return part
 
     def values(self, name: str) -> AnyArray:
@@ -386,9 +386,9 @@ class Database:
                 entries = with_negatives(entries, relation, rng)
             if fixed is not None:
                 new = np.greater_equal(entries.indices, [fixed[e] for e in relation.entities])
-                entries = part_of(entries, np.any(new, axis=1))
+                entries = entries.only(np.any(new, axis=1))
             if mention is not None:
-                entries = part_of(entries, _mentioning(relation, entries, mention))
+                entries = entries.only(_mentioning(relation, entries, mention))
             slots = tuple(types.index(entity) for entity in relation.entities)
             z = relation.zero_weight if relation.weighs_zeros else 0.0
             terms.append(Term(entries, CP(), LOSSES[relation.loss], slots, weight=relation.weight, zero_weight=z))
@@ -484,12 +484,6 @@ def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
     indices, first, inverse = np.unique(indices, axis=0, return_index=True, return_inverse=True)
     changed = int((values[first][inverse.ravel()] != values).sum())
     return replace(known, indices=indices, values=values[first], weights=weights[first] if some else None), changed
-
-
-def part_of(entries: Entries, which: AnyArray) -> Entries:
-    """Return the entries selected by a mask or by indices."""
-    weights = None if entries.weights is None else entries.weights[which]
-    return replace(entries, indices=entries.indices[which], values=entries.values[which], weights=weights)
 
 
 def collect(

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import Prediction, explained, held_out_mask
 from polyadic.completion.coupled.coordinate_descent import curves
 from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-from polyadic.completion.coupled.database import Database, Relation, joined, part_of, with_negatives
+from polyadic.completion.coupled.database import Database, Relation, joined, with_negatives
 from polyadic.completion.coupled.gibbs import Average
 from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_int, check_number
@@ -331,7 +331,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     entries, rng = database.cells(relation), np.random.default_rng(seed)
     out = held_out_mask(rng.permutation(len(entries)), share)
     fewer = copy(database)
-    fewer.replace(relation, part_of(entries, ~out))
+    fewer.replace(relation, entries.only(~out))
     indices, values = np.asarray(entries.indices, np.int64)[out], database.values(relation)[out]
     if table.unobserved == "zero":
         indices, values = _with_zeros(indices, values, entries, table, rng)

@@ -47,10 +47,8 @@ class VariationalFactorization(IterativeDatabaseModel):
     ----------
     rank : int
         Maximum number of columns of each factor.
-    shape : float
-        Shape of the gamma prior on the precisions.
-    rate : float
-        Rate of the gamma prior on the precisions.
+    shape, rate : float
+        Shape and rate of the gamma prior on the precisions.
 
     Attributes
     ----------
