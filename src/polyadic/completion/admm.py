@@ -20,19 +20,18 @@ Candes, Li, Ma, Wright (2011), Robust principal component analysis?, algorithm 1
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core import resources
+from polyadic.core.annotations import Array, Ints, Mask
 from polyadic.core.errors import InputError
 from polyadic.core.linalg.spectral import MAX_DENSE, Spectral
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polyadic.core.annotations import Array, Ints, Mask
     from polyadic.core.solvers.smooth import CellLosses
     from polyadic.core.solvers.trace_norm import Problem
 

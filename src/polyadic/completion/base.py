@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import KW_ONLY
 from itertools import islice
@@ -21,7 +22,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import ObservedEntries, cells_of, columns_of_row, compared, explained, pairs, split_cells
+from polyadic.completion.cells import (
+    ObservedEntries,
+    Prediction,
+    cells_of,
+    columns_of_row,
+    compared,
+    explained,
+    pairs,
+    split_cells,
+)
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.containers import match_columns, name_columns
 from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.explanation import Contributions, parts_of_row
@@ -31,12 +42,7 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.solvers.trace_norm import Answer, proximal_gradient, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import ArrayLike
-
-    from polyadic.completion.cells import Prediction
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 SWEEPS = 1  # brings predictions closer to a fit from scratch than such fits from two seeds are to each other
 FIRST = 1000  # number of cells of a fit that are kept, to recognise them among those to score

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,6 +12,7 @@ from polyadic.completion.base import DistributionModel, check_grown, grown
 from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, compared
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, draw_prior
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.containers import match_columns
 from polyadic.core.entries import Entries
 from polyadic.core.errors import check_int
@@ -20,9 +21,6 @@ from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Squared
 from polyadic.core.model import Count, Natural, Seed, Threads, learned
 from polyadic.core.objective import Term
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, Ints
 
 
 class BayesianMatrixFactorization(DistributionModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from polyadic.completion.base import DistributionModel
 from polyadic.completion.cells import ObservedEntries, Prediction
 from polyadic.completion.coupled.gibbs import Average
 from polyadic.completion.generalized_pca import FAMILIES, cells_within
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.entries import Entries
 from polyadic.core.forms import CP
 from polyadic.core.model import Count, Natural, Seed, Threads, Within
@@ -19,9 +20,6 @@ from polyadic.core.penalties import L2
 from polyadic.core.progress import tracked
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.nuts import nuts
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, Ints
 
 INTERCEPT = 5.0  # standard deviation of the prior of the intercept
 

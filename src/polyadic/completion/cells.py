@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, kl_div, rel_entr
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 from polyadic.core.containers import NotNumericError, entries_of
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.frames import is_wide
@@ -16,8 +17,6 @@ from polyadic.core.losses import Logistic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 
 
 class Prediction(NamedTuple):

@@ -11,12 +11,11 @@ means hold how generous a row is and the column means how popular a column is; c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array
+from polyadic.core.annotations import AnyArray, Array
 
 EXACT = 1e-9  # share of the largest variance below which an axis is attributed to rounding
 

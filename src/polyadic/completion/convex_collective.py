@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.base import TraceNormModel
 from polyadic.completion.cells import ObservedEntries, cells_of, explained, pairs
 from polyadic.completion.trace_norm import fit_offsets
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.losses import Convex, Squared
 from polyadic.core.model import Threads
@@ -18,11 +20,7 @@ from polyadic.core.solvers.smooth import CellLosses, SeparableSum
 from polyadic.core.solvers.trace_norm import Pattern, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import Array
 
 
 class RelationMatrix(NamedTuple):

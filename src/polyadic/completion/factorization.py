@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import AlternatingModel
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.kernels import RowEntries, lasso_rows, posterior_rows
@@ -19,10 +21,7 @@ from polyadic.core.solvers.saga import saga_factors
 from polyadic.core.solvers.sgd import LearningRate, descend_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polyadic.completion.cells import ObservedEntries
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.solvers.run import Sweep
 
 

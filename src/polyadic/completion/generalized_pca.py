@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
 
@@ -10,6 +11,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import ObservedEntries, cells_of, explained, split_cells
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic, LogPoisson, Loss, Squared
@@ -19,11 +21,8 @@ from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import Result, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
 
-    from polyadic.core.annotations import AnyArray, Array
     from polyadic.core.forms import Factors
 
 

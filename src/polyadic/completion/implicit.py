@@ -11,6 +11,7 @@ import numpy as np
 
 from polyadic.completion.base import AlternatingModel
 from polyadic.completion.recommending import Recommender
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputWarning
 from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
@@ -18,7 +19,6 @@ from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 
 if TYPE_CHECKING:
     from polyadic.completion.cells import ObservedEntries
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 VANISHED = 0.01
 """Bound of the products of all factors, which should approach 1, below which they count as zero."""

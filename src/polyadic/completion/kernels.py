@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, Ints
+from polyadic.core.annotations import Array, Ints
 
 LOOPS = 3  # rounds of messages between the thresholds and the latent value of a cell
 ROUNDS = 2  # rounds of messages between the two factors of a product

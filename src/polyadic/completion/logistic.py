@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -10,6 +11,7 @@ from scipy.special import expit
 
 from polyadic.completion.cells import ObservedEntries, cells_of
 from polyadic.completion.recommending import Recommender
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP, Factors
@@ -22,9 +24,6 @@ from polyadic.core.solvers.saga import saga_factors
 from polyadic.core.solvers.sgd import descend_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.selection import SearchSpace
     from polyadic.core.solvers.run import Sweep
 

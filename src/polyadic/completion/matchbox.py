@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.base import DistributionModel, SearchedModel
 from polyadic.completion.cells import ObservedEntries, Prediction, cells_of, pairs
 from polyadic.completion.kernels import Features, Messages, propagate
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed
@@ -20,11 +22,7 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import Array, Ints
 
 MAX_LEVELS = 50  # maximum number of levels of ordinal values
 NODES = 32  # number of nodes of the Gauss-Hermite quadrature over the latent value

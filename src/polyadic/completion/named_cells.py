@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -12,18 +14,23 @@ import numpy as np
 from scipy.sparse import issparse
 
 from polyadic.completion.cells import ObservedEntries, cells_of
+from polyadic.core.annotations import Array
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, InputWarning, meant
 from polyadic.core.frames import is_wide, names_of
-from polyadic.text.tables import RATINGS, Numbers, TableReading, is_empty, name_in, number_of, open_table, text_of
+from polyadic.text.tables import (
+    RATINGS,
+    Numbers,
+    Table,
+    TableReading,
+    is_empty,
+    name_in,
+    number_of,
+    open_table,
+    text_of,
+)
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
-
-    from polyadic.core.annotations import Array
-    from polyadic.text.tables import Table
-
     Path = str | os.PathLike[str]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -20,10 +21,7 @@ from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.metrics.recommendation import recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
-
 
 BLOCK = 1 << 24  # number of products of rows and columns held at once
 MAX_PARTIAL_SORT = 256  # maximum number of columns selected by partial sorting; for more, rows are sorted completely

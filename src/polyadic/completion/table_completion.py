@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -26,6 +26,7 @@ from polyadic.completion.matchbox import MatchboxFactorization
 from polyadic.completion.named_cells import CellReading, NamedCells, joined, named_cells, named_pairs
 from polyadic.completion.recommending import best_columns, warn_of_none
 from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputError, check_choice, check_int, meant
 from polyadic.core.explanation import Explanation
 from polyadic.core.frames import is_wide
@@ -35,9 +36,6 @@ from polyadic.core.selection import Selection, select
 from polyadic.core.settings import BUDGET
 from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 METHODS = {
     "als": Method(MatrixFactorization),

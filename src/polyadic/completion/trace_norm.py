@@ -5,9 +5,10 @@ Offsets of rows and columns are fitted first. :func:`choose_penalty` selects the
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.admm import trace_norm_admm
 from polyadic.completion.base import CompletionModel, TraceNormModel, check_grown, grown
 from polyadic.completion.cells import ObservedEntries, cells_of, pairs
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.containers import match_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
@@ -27,11 +29,6 @@ from polyadic.core.progress import tracked
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.core.solvers.smooth import CellLosses, Smooth
 from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 Kind = Literal["none", "mean", "biases"]
 MAX_ROUNDS, REL_TOL = 200, 1e-8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -13,6 +14,7 @@ from polyadic.completion.admm import NormTerm, trace_norm_sum
 from polyadic.completion.base import TraceNormModel
 from polyadic.completion.cells import cells_of, explained
 from polyadic.completion.trace_norm import check_loss
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.containers import entries_of, match_columns, name_columns
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
@@ -24,11 +26,7 @@ from polyadic.core.solvers.smooth import CellLosses
 from polyadic.core.solvers.trace_norm import warn_of_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import Array, Ints
 
 
 class Block(NamedTuple):

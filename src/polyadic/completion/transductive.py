@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.base import TraceNormModel
 from polyadic.completion.cells import cells_of, explained
 from polyadic.core import resources
+from polyadic.core.annotations import Array
 from polyadic.core.containers import dense_of, match_columns, name_columns
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries, posterior_rows
@@ -18,9 +19,6 @@ from polyadic.core.losses import Logistic, Squared
 from polyadic.core.model import Positive, Threads
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
 from polyadic.core.solvers.trace_norm import Pattern, Problem
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array
 
 COPIES = 16  # number of 8-byte values held per cell if all are known: indices, values and working memory
 

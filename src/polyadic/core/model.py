@@ -25,9 +25,9 @@ writes these and the settings; :func:`~polyadic.core.serialization.load` restore
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
+from typing import Any, ClassVar, Literal, dataclass_transform
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -36,12 +36,7 @@ from polyadic.core.annotations import Factors
 from polyadic.core.docstrings import inherited
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share, Threads, Within, check_settings
-from polyadic.core.solvers.run import Callback, Result, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polyadic.core.solvers.run import Sweep
+from polyadic.core.solvers.run import Callback, Result, Sweep, run
 
 __all__ = [
     "Amount",

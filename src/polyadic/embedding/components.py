@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,6 @@ import numpy as np
 from polyadic.core.errors import check_int, check_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from polyadic.embedding.vectors import Embedding
 
 

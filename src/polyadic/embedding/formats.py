@@ -23,11 +23,13 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import os
 import warnings
 import zlib
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -36,10 +38,6 @@ from polyadic.core.files import damage_as_input_error, read_meta, whole_file, wh
 from polyadic.core.progress import Advance, bar
 from polyadic.embedding.vectors import Embedding
 from polyadic.text.tokens import INNER, POINTS
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping
 
 FORMATS = ("word2vec", "word2vec-binary", "glove", "fasttext")
 SNIFFED = 1 << 16  # bytes that format="auto" looks at

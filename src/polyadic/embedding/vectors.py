@@ -5,22 +5,20 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import os
 import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polyadic.core.containers import elements_of
 from polyadic.core.errors import InputError, check_choice, check_int, check_number, needing, unreadable
 from polyadic.core.files import check_whole, read_meta, whole_folder, write_meta
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 KIND, VERSION = "embedding", 2
 DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}  # of safetensors; bfloat16 has no numpy type

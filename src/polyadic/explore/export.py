@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,8 +20,6 @@ from polyadic.explore.answers.tables import analysed
 from polyadic.explore.answers.topics import RELEVANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from polyadic.explore.workspace import Workspace
     from polyadic.tables.cross_table import CrossTable
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from polyadic.interface import http
 from polyadic.interface.http import fault
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fastapi import APIRouter
     from starlette.types import ASGIApp
 

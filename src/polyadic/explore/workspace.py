@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from polyadic.completion.recommending import best_columns
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import made_folder, read_meta, write_meta
-from polyadic.core.progress import no_steps
+from polyadic.core.progress import StepTimer, no_steps
 from polyadic.core.serialization import load
 from polyadic.core.stage_cache import StageCache
 from polyadic.embedding import Embedding
@@ -28,11 +29,7 @@ from polyadic.words.occurrences import WordSenses
 from polyadic.words.training import train
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
-
-    from polyadic.core.progress import StepTimer
 
 KIND, VERSION = "workspace", 1
 MAX_MAPPED = 100_000  # maximum number of words on the map, the most frequent

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Ints32
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import AnyArray, Array, Ints, Ints32
 
 MAX_FEATURES = 1 << 31  # exclusive upper bound of feature indices
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from polyadic.ranking.passive_aggressive import Linear
 from polyadic.ranking.reranking import Reranker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
 
     from polyadic.core.query_groups import QueryGroups

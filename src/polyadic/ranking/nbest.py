@@ -12,21 +12,18 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.query_groups import QueryGroups
 from polyadic.core.streams import name_of, open_bytes
 from polyadic.text.feature_lines import KeptBlocks
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
-
-    from polyadic.core.annotations import AnyArray
 
 Unknown = Literal["ignore", "error"]
 SCORE = "(score)"

@@ -31,21 +31,26 @@ Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring depende
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.solvers.run import Sweep
-from polyadic.ranking.kernels import candidate_lists, feature_cells, mira_lists, perceptron_lists, tensor_mira_lists
+from polyadic.ranking.kernels import (
+    CandidateLists,
+    candidate_lists,
+    feature_cells,
+    mira_lists,
+    perceptron_lists,
+    tensor_mira_lists,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
     from polyadic.core.query_groups import QueryGroups
-    from polyadic.ranking.kernels import CandidateLists
 
 Updates = Literal["random", "rotated", "fixed", "joint"]
 Cap = Literal["scaled", "plain", "none"]

@@ -6,6 +6,7 @@ Classification is treated as reranking: every row has one candidate per class.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
@@ -13,6 +14,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.containers import complete, match_columns, name_columns, numbers_of, targets_of
 from polyadic.core.errors import InputError, check_choice
 from polyadic.core.model import Callback, Count, Model, Seed
@@ -22,12 +24,9 @@ from polyadic.core.solvers.run import run
 from polyadic.ranking.passive_aggressive import Linear, Multilinear, passive_aggressive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from numpy.typing import ArrayLike
     from scipy.sparse import csr_array
 
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
 
 BLOCK_SIZE = 1 << 23  # approximate number of values per block

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
 from polyadic.core.solvers.run import run
@@ -28,7 +29,6 @@ from polyadic.ranking.reranking import Reranker
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
     from polyadic.core.query_groups import QueryGroups
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,10 +19,7 @@ from polyadic.core.penalties import L2
 from polyadic.core.solvers.quasi_newton import quasi_newton
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
-
 
 SPREAD = 0.1  # standard deviation of the initial factors
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +17,6 @@ from polyadic.core.frames import is_wide
 from polyadic.text.tables import FACTS, Role, TableReading, name_in, open_table
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -13,8 +14,6 @@ import numpy as np
 from polyadic.core.errors import InputError, check_number, meant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
     from numpy.typing import NDArray
 
 MAX_ATOMS = 12  # maximum number of distinct atoms of a rule; each grounding enumerates up to 2 ** 12 = 4,096 worlds

@@ -48,7 +48,6 @@ from polyadic.relations.questions import AbsentCells, CellLoss
 if TYPE_CHECKING:
     from polyadic.relations.schema import Schema
 
-
 Bindings = dict[str, Ints]
 """Entity numbers of each variable, arrays of one shape (bindings,)."""
 KnownRows = Callable[[Atom], Ints]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 from polyadic.core.errors import check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.model import Count, Positive, Seed, Share, Within
@@ -16,15 +18,16 @@ from polyadic.core.progress import bar, tracked
 from polyadic.core.resources import check_memory
 from polyadic.relations.facts import Facts, by_name, shared, triples_by
 from polyadic.relations.formulas import And, Atom, Implies
-from polyadic.relations.kernels import RuleIndex, RuleScorer, graph_of, joining_paths, path_counts, property_counts
+from polyadic.relations.kernels import (
+    Graph,
+    RuleIndex,
+    RuleScorer,
+    graph_of,
+    joining_paths,
+    path_counts,
+    property_counts,
+)
 from polyadic.relations.link_prediction import LinkPredictor, Triples, learned_facts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
-    from polyadic.relations.kernels import Graph
-
 
 SEARCH_FACTOR = 200  # steps of the search for paths of three per relation, in multiples of ``steps``
 MAX_LONG_PATHS = 1_000  # maximum number of paths of three that are measured per relation: those of most facts

@@ -8,18 +8,14 @@ edge of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 from polyadic.core.kernels.common import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
-
 
 KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
 """Buffer sizes: listed paths, written property rules, and properties counted together."""

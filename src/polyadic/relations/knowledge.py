@@ -25,6 +25,7 @@ subgradient methods.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputError, check_int, meant
 from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
@@ -44,9 +46,6 @@ from polyadic.relations.facts import Facts, by_name, checked_triples, facts_of, 
 from polyadic.relations.link_prediction import LinkPredictor, Triples, check_named, learned_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.forms import Factors
 
     _Names = tuple[list[str] | None, list[str] | None]

@@ -16,6 +16,7 @@ extraction with matrix factorization and universal schemas, section 5.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,8 +25,6 @@ import numpy as np
 from polyadic.core.errors import check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from polyadic.syntax.trees import Tree
 
     Triple = tuple[str, str, str]

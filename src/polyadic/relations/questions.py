@@ -31,6 +31,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.core import kernels
+from polyadic.core.annotations import AnyArray, Ints, Mask
 from polyadic.core.entries import blocks
 from polyadic.core.losses import Logistic
 from polyadic.core.resources import check_memory
@@ -38,10 +39,8 @@ from polyadic.core.solvers.adaptive import Adagrad, Adam
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Ints, Mask
     from polyadic.core.forms import Factors
     from polyadic.relations.schema import Schema
-
 
 CellLoss = Callable[["AnyArray"], tuple[float, "AnyArray"]]
 """Map from the log-odds of n cells to their loss and its derivatives, shape (n,)."""

@@ -11,13 +11,15 @@ In these coordinates :math:`A R_k A^\top = U C_k U^\top` with :math:`C_k = s s^\
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.containers import complete, entries_of, numbers_of
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg import truncated_eigh
@@ -25,11 +27,6 @@ from polyadic.core.model import Amount, Callback, Count, Seed
 from polyadic.core.solvers.run import Sweep
 from polyadic.relations.bilinear import Slices
 from polyadic.relations.link_prediction import TripleModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 
 class RESCAL(TripleModel):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Mask
 from polyadic.core.errors import check_int
 from polyadic.core.settings import check_setting
 from polyadic.relations.formulas import And, Atom, Formula, Implies, Rule, atoms_of, conjuncts, holds
 from polyadic.relations.grounding import Bindings, Places, Probability, bindings_of, check_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from polyadic.core.annotations import Mask
     from polyadic.relations.schema import Schema
 
 

@@ -19,9 +19,11 @@ entity alone and ``person(x, x)`` about the pair of the entity with itself; thes
 from __future__ import annotations
 
 import math
+import os
 import re
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Iterator
+from typing import NamedTuple
 
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.core.streams import text_lines
@@ -38,10 +40,6 @@ from polyadic.relations.formulas import (
     check_predicates,
     is_number,
 )
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Collection, Iterator
 
 BLANKS = re.compile(r"\s*")
 TOKEN = re.compile(rf'(?P<mark>=>|[()&|!,])|"(?P<quoted>[^"\\]*+(?:\\["\\][^"\\]*+)*+)"|(?P<name>{BARE})')

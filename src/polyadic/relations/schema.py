@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,13 +16,9 @@ from polyadic.relations.facts import checked_names, fact_rows, warn_of_order
 from polyadic.text.tables import FACTS, TableReading, name_in, open_table
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     Fact = tuple[str, ...]
-
 
 ORDER = "subject, object, predicate"
 ROLES = FACTS[0], FACTS[2], FACTS[1]  # order of the columns of a schema's facts

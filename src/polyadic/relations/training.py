@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,8 +20,6 @@ from polyadic.relations.schema import Schema, read_schema, schema_of
 from polyadic.relations.universal import UniversalSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from polyadic.relations.formulas import Rule
 
 FORMS: dict[str, Form] = {

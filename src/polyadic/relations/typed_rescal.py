@@ -12,12 +12,14 @@ object; other cells are ignored. Only Gram matrices of these rows are formed: wi
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount
@@ -25,11 +27,7 @@ from polyadic.core.solvers.run import Sweep
 from polyadic.relations.rescal import RESCAL, guarded, relation_slices, rescal_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 
 
 class TypedRESCAL(RESCAL):

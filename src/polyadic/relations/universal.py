@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -24,6 +25,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import AnyArray, Ints
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, InputWarning, SeenFactsWarning, check_int
 from polyadic.core.explanation import Explanation
@@ -34,17 +36,19 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
 from polyadic.metrics.judged import Judged, ranked_cells
 from polyadic.relations.facts import fact_rows
-from polyadic.relations.questions import AbsentCells, PairForm, Ridges, SampledNegatives, descend_questions
+from polyadic.relations.questions import (
+    AbsentCells,
+    PairForm,
+    Ridges,
+    SampledNegatives,
+    Source,
+    Terms,
+    descend_questions,
+)
 from polyadic.relations.schema import ROLES, Schema, schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import AnyArray, Ints
-    from polyadic.relations.questions import Source, Terms
-
 
 N_COMPARED = 16  # number of rows of each kind that a cell is compared with
 SOLVED_AT_ONCE = 256  # number of new rows that are solved together

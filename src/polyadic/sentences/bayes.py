@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import KW_ONLY
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -17,8 +18,6 @@ from polyadic.core.model import Count, Model, Positive, Within
 from polyadic.sentences.words import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from polyadic.sentences.words import Sentence
 
 

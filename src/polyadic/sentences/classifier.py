@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, replace
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
@@ -20,15 +21,11 @@ from polyadic.core.model import Model, Positive, Share, Within
 from polyadic.core.selection import SearchSpace
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import counts_by_row
-from polyadic.text.pieces import checked, nested
+from polyadic.text.pieces import Content, checked, nested
 from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import ArrayLike, NDArray
-
-    from polyadic.text.pieces import Content
 
     Documents = Iterable[Content]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import heapq
 import math
 import warnings
+from collections.abc import Iterable
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
@@ -32,8 +33,6 @@ from polyadic.sentences.filter_als import Moments, deconvolve, find_filters, gra
 from polyadic.sentences.words import BLOCK, blocks, corpus_of, known_words, vectors_of, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from polyadic.sentences.words import Sentence, Sentences

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
@@ -51,8 +52,6 @@ from polyadic.core.kernels.common import in_threads
 from polyadic.core.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     Batch = NDArray[np.float64]

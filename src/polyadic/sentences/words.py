@@ -5,6 +5,7 @@ Sentences are processed block by block, so that memory does not grow with the te
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -22,8 +23,6 @@ from polyadic.text.weighting import ppmi
 from polyadic.words.pairwise import PPMISVD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     Sentence = str | Sequence[str]

@@ -11,6 +11,7 @@ string ends with probability :math:`h_u \alpha_\infty`.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.core import resources
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.sequences.kernels.automata import automaton_values, follow_automaton
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.symbols import Coded
 
 FLOOR = 1e-9  # probability below which the automaton considers a symbol impossible, and its state is reset

@@ -20,16 +20,14 @@ definition of a family of automata, for minimization.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_choice
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.hankel import Statistic
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array
 
 TOL = 1e-8  # lengths below this share of the largest are rounding errors
 

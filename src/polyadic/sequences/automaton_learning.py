@@ -31,12 +31,14 @@ Salakhutdinov, Roweis (2003), Adaptive overrelaxed bound optimization methods, s
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import nnls
 
 from polyadic.core import resources
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.linalg.truncated import leading_svd
 from polyadic.core.solvers.run import Sweep
@@ -45,9 +47,6 @@ from polyadic.sequences.kernels.automata import listed_transitions, transition_c
 from polyadic.sequences.substrings import AT_START, WHOLE, Substrings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.hankel import Hankel
 
     Weights = tuple[Array, Array, Array]

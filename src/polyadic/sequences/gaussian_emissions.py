@@ -13,17 +13,14 @@ Rabiner (1989), A tutorial on hidden Markov models and selected applications in 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError
 from polyadic.sequences.symbols import items, stacked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polyadic.core.annotations import Array
 
 MIN_COUNT = 1e-10  # expected number of observations below which a state keeps its mean and covariance
 NARROW = 1e-6  # ratio of the variance of a state to that of all observations below which it is degenerate

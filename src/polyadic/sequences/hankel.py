@@ -28,6 +28,7 @@ direction method of multipliers, section 3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -35,6 +36,7 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import factorized
 
 from polyadic.core import resources
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
 from polyadic.core.linalg.spectral import soft_threshold, zero
 from polyadic.core.losses import Squared
@@ -44,9 +46,6 @@ from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient
 from polyadic.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, Substrings, count_substrings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.symbols import Coded
 
 Statistic = Literal["string", "prefix", "factor"]
@@ -54,7 +53,6 @@ Structure = Literal["constrained", "averaged"]
 RIDGE = 1e-9  # added to the normal equations, as some values may be undetermined
 STEP = 50.0  # step of ADMM relative to the penalty, for probabilities observed as sums
 EXACT, GAP = 1e-8, 1e-4  # residual of singular vectors, and duality gap at which the solver stops
-
 
 COUNTS = {  # kinds of counts of cells, rows, columns, beginnings and ends
     "string": (WHOLE, AT_START, AT_END, WHOLE, WHOLE),

@@ -7,10 +7,11 @@ import sys
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints, Ints32
 from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
@@ -20,9 +21,6 @@ from polyadic.sequences.gaussian_emissions import Gaussians, first_gaussians, re
 from polyadic.sequences.hidden_spectral import distributions
 from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidden_states, viterbi_states
 from polyadic.sequences.symbols import Coded, Sequences, check_fitted, coded, held_out, known_symbols, listed
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, Ints, Ints32
 
 Lengths = Sequence[int] | None
 MIXED = 0.3  # weight of uniform distributions (for symbols: frequencies) in the start, as EM never changes zeros

@@ -41,6 +41,7 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csr_array, diags_array, hstack
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.core.linalg.truncated import leading_svd
 from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
@@ -48,7 +49,6 @@ from polyadic.core.solvers.tensor_power import tensor_power
 from polyadic.sequences.kernels.hidden import HiddenChain
 
 if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.symbols import Coded
 
 MIN_SINGULAR_VALUE = 1e-9  # singular values of pairs of symbols below this share of the largest are rounding errors

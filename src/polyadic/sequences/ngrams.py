@@ -9,20 +9,17 @@ Ney, Essen, Kneser (1994), On structuring probabilistic dependences in stochasti
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints, Mask
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Natural, Share
 from polyadic.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, count_substrings
 from polyadic.sequences.symbols import Coded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from polyadic.core.annotations import Array, Ints, Mask
 
 DISCOUNTS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97)  # candidates for the discount
 CELLS = 1 << 22  # maximum size of a temporary array

@@ -18,22 +18,19 @@ Hsu, Kakade, Zhang (2012), A spectral algorithm for learning hidden Markov model
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import check_int
 from polyadic.core.model import Count, Model, Share
 from polyadic.core.solvers.conditional_gradient import onto_simplex
 from polyadic.sequences.hidden_spectral import leading, scales, triples
 from polyadic.sequences.symbols import Strings, check_fitted, coded, known_symbols, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from polyadic.core.annotations import Array
 
 MIN_PROBABILITY = 1e-9  # minimum estimated probability of a symbol for an update of the state
 

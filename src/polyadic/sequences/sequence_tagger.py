@@ -34,18 +34,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from itertools import chain, pairwise, repeat
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Floats, Ints32
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.sequences.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, Floats, Ints32
 
 Features = Iterable[Sequence[Iterable[str] | Mapping[str, str | float]]]
 

@@ -12,11 +12,12 @@ import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from polyadic.core import resources
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Share
 from polyadic.core.progress import tracked
@@ -27,9 +28,6 @@ from polyadic.sequences.hankel import Hankel, Statistic, hankel
 from polyadic.sequences.ngrams import NGrams, blocks, next_symbols, string_logs, tuned_ngrams
 from polyadic.sequences.substrings import Substrings, count_substrings
 from polyadic.sequences.symbols import Coded, Strings, check_fitted, coded, known_symbols, listed, split
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array
 
 MIN_GAIN = 1e-4  # minimum gain of an EM pass in log-likelihood per string; below it EM stops
 BLUR = 0.1  # weight of random transitions before EM; 0.01 to 0.3 gave equal likelihoods, 0 a worse one

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.core import resources
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Natural, Positive, Share
 from polyadic.core.solvers.run import Result, run
@@ -35,9 +36,6 @@ from polyadic.sequences.hankel import GAP, STEP, Hankel, Statistic, hankel, leas
 from polyadic.sequences.kernels.automata import pair_counts
 from polyadic.sequences.symbols import Coded, Strings, check_fitted, coded, known_symbols, listed
 from polyadic.sequences.transducers import WeightedTransducer
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, Ints
 
 EDIT_PASSES = 15  # EM passes of the transducer with one state
 COMPLETION_STEPS = 1000  # maximum number of iterations of the completion

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.core import resources
+from polyadic.core.annotations import Ints
 from polyadic.core.errors import check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polyadic.core.annotations import Ints
     from polyadic.sequences.symbols import Coded
 
 ANYWHERE, AT_START, AT_END, WHOLE = range(4)  # columns of counts: anywhere, as prefix, suffix and whole string

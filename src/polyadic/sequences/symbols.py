@@ -13,17 +13,15 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Mask, Path
 from polyadic.core.containers import is_missing
 from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.streams import blocks as text_blocks
 from polyadic.core.streams import lines, name_of, open_bytes
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Ints, Mask, Path
 
 Strings = Iterable[Sequence[Hashable]]
 Sequences = Strings | Sequence[Hashable]

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.kernels.automata import pair_values
 
 if TYPE_CHECKING:
-    from polyadic.core.annotations import Array, Ints
     from polyadic.sequences.symbols import Coded
 
     States = dict[tuple[int, ...], Array]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.containers import validated
 from polyadic.core.errors import InputError
 from polyadic.core.explanation import Explanation, parts_of_products
@@ -19,11 +21,7 @@ from polyadic.supervised.fm_solvers import Ridge, orders_of, started
 from polyadic.supervised.kernels import FeatureTable, anova_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 Rank = Natural | tuple[Natural, ...]
 

@@ -11,6 +11,7 @@ from scipy.special import expit
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.containers import targets_of
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Convex, Huber, Logistic, LogPoisson, Loss, Squared
@@ -22,8 +23,6 @@ from polyadic.supervised.kernels import anova_scores
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import Array, Ints
 
     Part = tuple[Any, ArrayLike]
 

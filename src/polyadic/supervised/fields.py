@@ -11,14 +11,13 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import AnyArray, Ints
 from polyadic.core.containers import is_missing
 from polyadic.core.errors import InputError
 from polyadic.core.frames import indexed, is_wide
 from polyadic.core.model import Model
 
 if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Ints
-
     Columns = Mapping[str, Sequence[Any]] | Any
 
 LISTS = (list, tuple, set, frozenset)  # types that hold several values of a row

@@ -11,6 +11,7 @@ positive where the target is true.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +22,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Priors
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Natural
 from polyadic.supervised.base import BinaryClassifier, FactorizationMachineBase
@@ -28,11 +30,7 @@ from polyadic.supervised.fm_solvers import Observed, started
 from polyadic.supervised.kernels import anova_scores, anova_sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 
 class GibbsMachine(FactorizationMachineBase):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import block_diag, hstack, vstack
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import absent_columns
 from polyadic.core.model import Amount, Count, Positive
@@ -17,11 +19,7 @@ from polyadic.supervised.fm_solvers import Machine, Pairs, Stepper, descend_row_
 from polyadic.supervised.kernels import FeatureTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import Array
 
 
 class FactorizationMachineRanker(PointMachine):

@@ -29,12 +29,14 @@ methods for online learning and stochastic optimization, section 1.2. Rendle, Fr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.kernels import LinearExamples
 from polyadic.core.losses import Convex, Loss, Squared
 from polyadic.core.resources import check_memory
@@ -43,9 +45,6 @@ from polyadic.core.solvers.saga import saga_weights
 from polyadic.supervised.kernels import FeatureTable, GradientBuffer, anova_scores, anova_sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.core.solvers.sgd import LearningRate
 
 TINY = 1e-12  # substitute for a count of 0, so that features without a row stay at zero

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 from polyadic.core.kernels.common import frozen, in_threads
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 MIN_PARALLEL_SIZE = 1 << 18  # minimum number of feature values for which threads are worth their overhead

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -27,13 +27,11 @@ from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import Array
 from polyadic.core.containers import validated
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Count, Model, Natural, Within
 from polyadic.core.resources import check_memory
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Array
 
 
 class Spectrum(NamedTuple):

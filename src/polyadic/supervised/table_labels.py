@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.containers import is_missing
 from polyadic.core.errors import InputError, meant
 from polyadic.core.model import Amount, Callback, Count, Model
@@ -20,8 +21,6 @@ from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from polyadic.core.annotations import AnyArray, Array
 
 TOKENIZER = Tokenizer(digits="drop")
 MARKS = {"no": 0.0, "false": 0.0, "yes": 1.0, "true": 1.0}  # values of binary labels that are not numbers

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Floats, Ints32
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.syntax.kernels.arc_tensor import FeaturePairs
 from polyadic.syntax.trees import Tree, check_heads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from polyadic.core.annotations import Floats, Ints32
     from polyadic.embedding import Embedding
 
 ROOT, EDGE, ANY = "<root>", "<edge>", "*"

@@ -17,13 +17,10 @@ natural language parsing, appendix A. Johnson (1998), PCFG models of linguistic 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from polyadic.core.errors import InputError
 from polyadic.syntax.brackets import Phrase
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LEFT, RIGHT = 1, -1
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
+from polyadic.core.annotations import Path
 from polyadic.core.errors import InputError
 from polyadic.core.streams import blocks, lines, open_bytes
 from polyadic.metrics.brackets import Bracketing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polyadic.core.annotations import Path
 
 TOP = "TOP"  # label of the brackets around a sentence, which are unlabelled in treebank files
 TRACE = "-NONE-"  # tag of traces and other empty elements

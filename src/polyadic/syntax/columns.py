@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import chain, dropwhile, islice
-from typing import TYPE_CHECKING
 
+from polyadic.core.annotations import Path
 from polyadic.core.errors import InputError
 from polyadic.core.streams import name_of
 from polyadic.syntax.trees import numbered_sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polyadic.core.annotations import Path
 
 Columns = tuple[tuple[str, ...], ...]
 _BLANKS = re.compile(r"[ \t]+")

@@ -9,11 +9,13 @@ the start and after each sentence. Features are hashed words and tags at, around
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints, Ints32
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Callback, Count, Model, Seed, Within
 from polyadic.core.progress import tracked
@@ -22,11 +24,6 @@ from polyadic.syntax.arc_features import check_trees
 from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_tree
 from polyadic.syntax.trees import Tree, check_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from polyadic.core.annotations import Array, Ints, Ints32
 
 ROOT, END, UNKNOWN = 1, 2, 3  # ids of the root, of the end mark, and of words seen once
 

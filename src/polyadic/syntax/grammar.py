@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints32
 from polyadic.syntax.binarising import PARTIAL, bare
 from polyadic.syntax.brackets import Phrase
 from polyadic.syntax.kernels.chart import SAME, WORD, Chart, ChartRules, Derivations, chart_rules, k_best
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from polyadic.core.annotations import Array, Ints32
 
 Production = tuple[str, ...]
 

@@ -25,11 +25,13 @@ Yuille (2011), Perturb-and-MAP random fields, for the noise
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints32
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError
 from polyadic.core.kernels.common import mean_weights
@@ -41,9 +43,6 @@ from polyadic.syntax.kernels.climbing import GRAND, GRAND_SIBLING, SIBLING, THRE
 from polyadic.syntax.low_rank_parser import LowRankParser
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints32
     from polyadic.core.forms import Factors
     from polyadic.syntax.kernels.arc_tensor import ArcParts
     from polyadic.syntax.trees import Tree

@@ -15,22 +15,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.model import Count, Model, Natural
 from polyadic.syntax.binarising import binarise, without_loops
 from polyadic.syntax.brackets import Phrase
 from polyadic.syntax.grammar import Parse, Production
 from polyadic.syntax.lexicon import signature
 from polyadic.syntax.pcfg import PCFG, ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from polyadic.core.annotations import Array
 
 UNSEEN = 0.1  # count given to a word that was never seen with a tag
 

@@ -16,14 +16,16 @@ latent-variable PCFGs, section 5. Charniak, Johnson et al. (2006), Multilevel co
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
 
+from polyadic.core.annotations import Array, Ints
 from polyadic.core.model import Amount, Model
 from polyadic.syntax.binarising import PARTIAL
 from polyadic.syntax.brackets import Phrase
@@ -32,11 +34,6 @@ from polyadic.syntax.kernels.chart import inside, outside, value_of
 from polyadic.syntax.kernels.latent_chart import Forest, best_edges, forest_of, in_a_row, latent_sums
 from polyadic.syntax.latent_grammar import LatentGrammar, class_of
 from polyadic.syntax.pcfg import ROOT, SCALE, word_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from polyadic.core.annotations import Array, Ints
 
 
 class SentenceForest(NamedTuple):

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import Array
 from polyadic.core.linalg.truncated import leading_svd
 from polyadic.core.linalg.whitening import third_moments
 from polyadic.core.model import Amount, Count
 from polyadic.syntax.latent_grammar import UNSEEN, LatentGrammar, Node, RuleTensors
 
 if TYPE_CHECKING:
-    from polyadic.core.annotations import Array
     from polyadic.syntax.grammar import Production
 
 MIN_SINGULAR_SHARE = 1e-6  # singular values below this share of the largest are treated as zero

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from polyadic.syntax.binarising import bare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 ENDINGS = (
     "ing ed ion ions er ers est ly ity ities y al ic ive ous ble less ness ment ments ism ist ists ies es s ate ize "

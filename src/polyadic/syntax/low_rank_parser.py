@@ -10,12 +10,14 @@ share their other features. The sparse part holds weights for particular pairs o
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Floats, Ints, Ints32
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Callback, Count, Model, Positive, Seed, Share, Within
@@ -32,9 +34,6 @@ from polyadic.syntax.low_rank_tensors import unfolded_start
 from polyadic.syntax.trees import Tree, untagged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from polyadic.core.annotations import Array, Floats, Ints, Ints32
     from polyadic.core.forms import Factors
 
     Words = Sequence[str]

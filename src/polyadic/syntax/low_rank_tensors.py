@@ -13,18 +13,16 @@ nearest tensor of that rank.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.errors import InputError, check_int, check_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from polyadic.core.annotations import AnyArray, Array
 
 
 class RankOne(NamedTuple):

@@ -11,11 +11,13 @@ and a second pass searches the rest for the best derivations.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Mask
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Model, Natural
 from polyadic.syntax import grammar
@@ -25,11 +27,6 @@ from polyadic.syntax.grammar import Grammar, Parse, PreparedGrammar, best_trees,
 from polyadic.syntax.kernels.chart import inside, span_shares, value_of
 from polyadic.syntax.lexicon import Lexicon
 from polyadic.syntax.trees import check_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from polyadic.core.annotations import Array, Mask
 
 ROOT = "()"  # symbol above each tree; as it is no treebank label, no phrase of the coarse grammar is mistaken for it
 SCALE = 13.0  # weight of the best tag of a word in the first pass: offsets rule probabilities, keeps sums in range

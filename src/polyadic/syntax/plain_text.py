@@ -8,15 +8,12 @@ numbers, dates, addresses and links; abbreviations keep their full stop.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from polyadic.core.annotations import Path
 from polyadic.syntax.trees import Tree, numbered_sentences, untagged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from polyadic.core.annotations import Path
 
 TITLES = "Mr Mrs Ms Dr Prof Rev Hon St Ft Mt Gen Col Lt Sgt Capt Maj Cmdr Sen Rep Reps Gov Pres Messrs No vs Attn"
 """Abbreviations that never end a sentence."""

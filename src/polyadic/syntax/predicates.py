@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -14,8 +15,6 @@ from polyadic.syntax.arc_features import BIAS, coded, numbered
 from polyadic.syntax.role_features import lemmas_of, word_features
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.trees import Tree
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from polyadic.core.annotations import Path
 from polyadic.core.errors import InputError
 from polyadic.core.streams import name_of
 from polyadic.syntax.trees import COLUMNS, Tree, numbered_sentences, tree_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from polyadic.core.annotations import Path
 
 PREDICATE = "V"  # label of the predicate itself in its column
 NONE = ("_", "")

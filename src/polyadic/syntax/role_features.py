@@ -7,21 +7,20 @@ Candidate arguments are those of Xue, Palmer (2004), Calibrating features for se
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import AnyArray, Ints, Ints32
 from polyadic.core.errors import InputError
 from polyadic.core.progress import tracked
 from polyadic.syntax import arc_features as t
 from polyadic.syntax.arc_features import coded, numbered, token_features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from polyadic.core.annotations import AnyArray, Ints, Ints32
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.trees import Tree
 

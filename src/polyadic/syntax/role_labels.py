@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from polyadic.core.annotations import Array, Ints, Mask
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Within
 from polyadic.syntax.predicates import PredicateFinder
@@ -23,9 +25,6 @@ from polyadic.syntax.propositions import Argument, Proposition, Sentence
 from polyadic.syntax.role_features import Frame, Known, frames_of, role_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from polyadic.core.annotations import Array, Ints, Mask
     from polyadic.syntax.trees import Tree
 
 Bits = Annotated[int, Within(4, 30)]

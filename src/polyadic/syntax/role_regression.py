@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
 from polyadic.syntax.role_features import Frame, Known, framed, known_features
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels
 
 if TYPE_CHECKING:
-    from polyadic.core.annotations import Array
     from polyadic.syntax.propositions import Sentence
 
 UNSEEN_LOGIT = -50.0  # logit of a role that no candidate word has in training; finite, so that sums are defined

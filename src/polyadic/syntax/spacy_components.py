@@ -15,7 +15,9 @@ with the pipeline; ``nlp.to_bytes`` saves only their paths. ``nlp.update`` does 
 from __future__ import annotations
 
 import contextlib
+import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,9 +27,6 @@ from polyadic.core.errors import InputError, needing
 from polyadic.syntax.trees import Tree
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator
-
     from spacy.language import Language
 
 

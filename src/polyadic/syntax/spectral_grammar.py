@@ -21,23 +21,20 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError
 from polyadic.core.model import Callback, Count, Model, Natural, Positive
 from polyadic.core.solvers.run import run
 from polyadic.sequences.hankel import GAP, STEP, least_trace_norm
 from polyadic.sequences.symbols import Strings, check_fitted, coded, known_symbols, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from polyadic.core.annotations import Array
 
 Tree = tuple[tuple[int, int, int], ...]
 TREES = 1e6  # maximum number of entries and weights of trees that are completed

@@ -15,11 +15,13 @@ plain EM, and the likelihood never falls.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array, Ints, Ints32, Mask
 from polyadic.core.model import Amount, Callback, Count, Natural, Seed, Share
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
@@ -27,9 +29,6 @@ from polyadic.syntax.kernels.latent_chart import Tensors, tree_sums
 from polyadic.syntax.latent_grammar import UNSEEN, LatentGrammar, Node, RuleTensors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polyadic.core.annotations import Array, Ints, Ints32, Mask
     from polyadic.syntax.grammar import Production
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 EDGE = "<edge>"
 MAX_PREFIX, MAX_SUFFIX = 4, 5  # maximum length of the prefixes and suffixes used as features

@@ -11,19 +11,16 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, takewhile
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
+from polyadic.core.annotations import Ints32, Path
 from polyadic.core.errors import InputError, check_choice
 from polyadic.core.streams import blocks, lines, name_of, open_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polyadic.core.annotations import Ints32, Path
 
 Invalid = Literal["raise", "skip"]
 COLUMNS = 10

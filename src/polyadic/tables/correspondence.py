@@ -5,8 +5,9 @@ Sparse tables are never made dense. The base classes read tables and return coor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,6 @@ from polyadic.core.resources import check_memory
 from polyadic.embedding import Embedding
 from polyadic.tables.checks import axis_warnings, check_counts, count_warnings, labels_of, matched, warn
 from polyadic.tables.residuals import Decomposition, Kernel, Residual, decompose, inverse, linear, with_values
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 Side = Literal["rows", "columns"]
 

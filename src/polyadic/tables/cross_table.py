@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,8 +17,6 @@ from polyadic.text.corpus import Corpus
 from polyadic.text.tables import Numbers, Table, TableReading, name_in, open_table, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 WORDS = 500  # default number of most frequent words of a corpus; rarer words would dominate with few documents

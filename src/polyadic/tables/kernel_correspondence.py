@@ -15,7 +15,6 @@ from polyadic.tables.residuals import Difference, Kernel, Residual
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-
 DifferenceName = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
 ResidualName = Literal["ca", "gini", "g-test", "sgns", "glove", "categorical-pca"]
 

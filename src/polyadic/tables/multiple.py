@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import AnyArray
 from polyadic.core.containers import validated
 from polyadic.core.errors import InputError, meant
 from polyadic.core.model import Count, Seed
 from polyadic.tables.checks import axis_warnings, category_warnings, labels_of, matched, warn
 from polyadic.tables.correspondence import CorrespondenceAnalysis, Points, PrincipalAxes, Side
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray
 
 
 class MultipleCorrespondenceAnalysis(PrincipalAxes):

@@ -11,14 +11,12 @@ import re
 import unicodedata
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from polyadic.core.errors import InputWarning, counted
 from polyadic.core.progress import note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 MAX_NAMED = 3  # files named in a message
 MIN_PLACES, MAX_APART = 2, 100_000

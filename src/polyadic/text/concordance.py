@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -13,8 +14,6 @@ from polyadic.text.query import Matches, Spelling, parse
 from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.text.running import RunningText

@@ -7,7 +7,10 @@ import functools
 import hashlib
 import itertools
 import json
+import os
 import weakref
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,10 +33,6 @@ from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from polyadic.text.concordance import ConcordanceLine

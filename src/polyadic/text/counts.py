@@ -23,6 +23,7 @@ use stays within a budget.
 from __future__ import annotations
 
 import math
+import os
 import weakref
 from dataclasses import dataclass
 from functools import partial
@@ -45,8 +46,6 @@ from polyadic.text.multiwords import find_pairs
 from polyadic.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
     from polyadic.text.corpus import Corpus

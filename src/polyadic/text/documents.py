@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,9 +14,6 @@ from polyadic.core.frames import refuse_named
 from polyadic.text.pieces import nested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
     from polyadic.text.corpus import Corpus
     from polyadic.text.encoder import Tokenize
 

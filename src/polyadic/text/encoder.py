@@ -22,24 +22,21 @@ import numpy as np
 
 from polyadic.core.arrays import ArrayWriter
 from polyadic.core.errors import InputError
-from polyadic.core.executor import ProcessExecutor, cluster
+from polyadic.core.executor import Executor, ProcessExecutor, cluster
 from polyadic.core.executor.spill import Spilled, SpillFile
 from polyadic.core.urls import is_file, is_url
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.multiwords import MIN_COUNT, join_pairs, pairs, select_pairs
-from polyadic.text.pieces import Piece, Tokens, nested, size_of
+from polyadic.text.pieces import Piece, Reading, Sentence, Tokens, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.running import BREAK, FIELDS, RunningWriter
 from polyadic.text.tokens import Tokenizer
-from polyadic.text.vocabulary import check_spelling
+from polyadic.text.vocabulary import Vocabulary, check_spelling
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.core.executor import Executor
     from polyadic.text.multiwords import Numbers
-    from polyadic.text.pieces import Reading, Sentence
-    from polyadic.text.vocabulary import Vocabulary
 
 Tokenize = Callable[[str], list[list[str]]]
 Group = list[Piece] | Files

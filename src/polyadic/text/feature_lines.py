@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import weakref
 from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,10 +20,6 @@ from polyadic.core.query_groups import QueryGroups
 from polyadic.core.streams import open_bytes
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 BLOCK = 1 << 24  # bytes read at a time

@@ -26,7 +26,6 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
 SCANNED = 1 << 20  # values that one thread scans at a time
 
 

@@ -10,13 +10,10 @@ from __future__ import annotations
 import functools
 import re
 import warnings
+from collections.abc import Callable, Iterator
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError, needing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MIN_CHARACTERS = 100
 """Minimum number of characters of different words for language detection; shorter Latin text is taken to be English."""

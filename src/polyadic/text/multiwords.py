@@ -10,14 +10,12 @@ are adjacent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.uint32]

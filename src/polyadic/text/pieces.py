@@ -52,7 +52,6 @@ LEFT_OUT = {
 UNITS = ("paragraph", "line", "sentence", "heading", "speaker")
 UNDIVIDED = "undivided"  # key of the number of files that have no headings at which to split them
 
-
 Sentence = tuple[list[str], Mapping[str, list[str]]]
 """Words between what is written before, between and after them; and layers with a value, such as a tag, of each."""
 

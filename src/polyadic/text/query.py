@@ -17,6 +17,7 @@ import contextlib
 import functools
 import re
 import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import or_
@@ -28,8 +29,6 @@ from polyadic.core.errors import InputError, meant
 from polyadic.text import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.text.running import RunningText

@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -28,8 +28,6 @@ from polyadic.text.pieces import RECOGNISED, File, Piece, Reading, Tokens, check
 from polyadic.text.splitting import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Advance = Callable[[float], None]
 
 READERS: dict[str, Callable[[File], Iterator[Piece]]] = {

@@ -15,9 +15,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 import re
 import threading
 import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -30,9 +32,6 @@ from polyadic.core.errors import InputError
 from polyadic.core.files import checked_in_background, whole_file
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.text.multiwords import Numbers

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING
@@ -11,14 +13,9 @@ from polyadic.core.errors import InputError
 from polyadic.text import languages
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.languages import UNSPACED_LETTERS
-from polyadic.text.pieces import UNDIVIDED, Piece, Tokens, nested
+from polyadic.text.pieces import UNDIVIDED, Content, Piece, Reading, Tokens, nested
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from polyadic.text.pieces import Content, Reading
-
     Part = tuple[Content, Mapping[str, str] | None]  # content, and the fields of a document that begins with it
 
 GUESSED = 10_000  # characters of a text from which its language is detected

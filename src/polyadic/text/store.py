@@ -6,6 +6,8 @@ import ast
 import dataclasses
 import functools
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,9 +22,6 @@ from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.usage import Usage
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
     from polyadic.text.encoder import Tokenize
 
 KIND, VERSION = "corpus", 3

@@ -5,16 +5,14 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import check_settings
 from polyadic.text import languages
 from polyadic.text.characters import folded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _JOINERS = "\u00ad\u200c\u200d"  # invisible: the soft hyphen, and joiners in Persian and the scripts of India
 
@@ -192,7 +190,6 @@ _PICTURE = (
 _MODIFIED = f"{_PICTURE}[\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
 _EMOJI = f"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9#*]\ufe0f?\u20e3|{_MODIFIED}(?:\u200d{_MODIFIED})*"
 """Flags, keycaps, and pictures with modifiers that are joined to one, as in Unicode technical standard 51."""
-
 
 MARKS = 30
 """Maximum number of consecutive combining marks; longer runs are split, as in stream-safe text (Unicode annex 15)."""

@@ -16,7 +16,7 @@ import contextlib
 import logging
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
@@ -32,8 +32,6 @@ from polyadic.metrics.diversity import lexical_diversity
 from polyadic.text import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     Integers = NDArray[np.integer]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +16,6 @@ from polyadic.core.errors import InputError, check_int, counted
 from polyadic.core.files import whole_file
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Mapping
-
     from numpy.typing import NDArray
 
 

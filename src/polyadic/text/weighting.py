@@ -11,7 +11,7 @@ so both sum to one, and independent words have an expected PMI near zero. Logari
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -24,8 +24,6 @@ from polyadic.core.errors import InputError, check_choice, check_number
 from polyadic.core.progress import tracked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.text.counts import Counts

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from polyadic.core import kernels, resources
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count
 from polyadic.topics.plsa import MixtureTopics, mixtures
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 ROUNDING_TOL = 1e-10  # residual of a row, as a share of the longest squared row, that counts as rounding error
 

@@ -15,8 +15,9 @@ random start (the bound ended 4 % lower), mixtures are restarted during the firs
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,16 +25,11 @@ from scipy.special import gammaln, psi
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
+from polyadic.core.annotations import AnyArray, Floats
 from polyadic.core.model import Amount, Callback, Positive, Seed
 from polyadic.core.solvers.run import Sweep
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MIN_MODEL, entries_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polyadic.core.annotations import AnyArray, Floats
-
 
 RESTART_SWEEPS, RESTART_PASSES = 20, 10
 """Fastest of 5 to 40 sweeps and 5 to 20 passes that reach the bound of converged mixtures."""

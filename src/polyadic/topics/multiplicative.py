@@ -7,24 +7,20 @@ minimizes over one coordinate after another (HALS), :class:`ActiveSet` over all 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import xlogy
 
 from polyadic.core import kernels, resources
+from polyadic.core.annotations import Floats
 from polyadic.core.containers import complete, numbers_of
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import truncated_svd
 from polyadic.core.linalg.sparse import distribute
 from polyadic.core.solvers.run import Sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polyadic.core.annotations import Floats
-
 
 MIN_MODEL = 1e-12  # smallest model value in a denominator
 MIN_LARGEST_VALUE = 1e-25

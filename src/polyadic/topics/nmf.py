@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import Floats
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Seed, Within
 from polyadic.topics.base import Topics
@@ -21,10 +22,6 @@ from polyadic.topics.multiplicative import (
     nndsvd,
     uniform,
 )
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import Floats
-
 
 BETAS = {"squared": 2.0, "kl": 1.0}  # beta-divergences that have a name
 

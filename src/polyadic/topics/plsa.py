@@ -8,20 +8,18 @@ multiplicative update of the Kullback-Leibler divergence before normalization.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
+from polyadic.core.annotations import AnyArray, Floats
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Seed, Within
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MIN_FACTOR, MIN_MODEL, Divergence, WeightedCells, descend
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Floats
 
 
 class MixtureTopics(Topics):

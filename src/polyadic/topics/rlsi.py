@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
+from polyadic.core.annotations import Array, Floats
 from polyadic.core.linalg import truncated_svd
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed
 from polyadic.core.solvers.run import Sweep
 from polyadic.topics.base import Topics
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polyadic.core.annotations import Array, Floats
-
 
 Norm = Literal["l1", "l2"]
 SIDES = ("document", "word")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
 from polyadic.core.model import Positive, Seed
 from polyadic.core.solvers.tensor_power import tensor_power
 from polyadic.topics.plsa import MixtureTopics, mixtures
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array
 
 
 class SpectralLDA(MixtureTopics):

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.errors import InputError, check_choice, check_int, warn_unknown
 from polyadic.core.model import Count, Seed, Threads, Transformer
 from polyadic.core.progress import Advance, bar
@@ -34,9 +35,7 @@ from polyadic.topics.spectral import SpectralLDA
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from polyadic.core.annotations import AnyArray, Array
     from polyadic.topics.base import Topics
-
 
 TFIDF_METHODS = ("nmf", "rlsi")  # least-squares methods, which use TF-IDF: on raw counts, frequent words would dominate
 TOKENIZER = Tokenizer(digits="drop")

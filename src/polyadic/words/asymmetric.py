@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.forms import CP
+from polyadic.core.forms import CP, Factors
 from polyadic.core.losses import Squared
 from polyadic.core.model import Amount, Count, Natural
 from polyadic.core.objective import Objective, Term, stacked
@@ -30,11 +31,7 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.words.base import SMALLER, TensorModel, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from numpy.typing import NDArray
-
-    from polyadic.core.forms import Factors
 
 
 class AsymmetricCP(TensorModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.embedding import Embedding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.core.entries import Entries

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polyadic.core import files
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.solvers.run import Result
 from polyadic.core.stage_cache import RefusedError, differences
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
 
 KIND, VERSION = "checkpoint", 1
 EVERY = 60.0  # seconds between two checkpoints

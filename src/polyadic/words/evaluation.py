@@ -7,8 +7,10 @@ A test takes an :class:`~polyadic.embedding.Embedding` and yields named parts. E
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -24,11 +26,12 @@ from polyadic.datasets import SenseSet
 from polyadic.embedding import Embedding
 from polyadic.metrics.analogies import analogies
 from polyadic.metrics.completion import completion
-from polyadic.metrics.figures import Difference, difference
+from polyadic.metrics.figures import Difference, Figure, difference
 from polyadic.metrics.multiwords import multiwords
-from polyadic.metrics.outliers import outliers
+from polyadic.metrics.outliers import OutlierGroup, outliers
 from polyadic.metrics.phrases import phrases
 from polyadic.metrics.recovery import recovery
+from polyadic.metrics.senses import Senses
 from polyadic.metrics.senses import senses as compare_senses
 from polyadic.metrics.sentiment import sentiment
 from polyadic.metrics.similarity import similarity
@@ -36,13 +39,7 @@ from polyadic.text.tokens import Tokenizer
 from polyadic.words.senses import induce
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from polyadic.datasets import Instance, Pair, Question
-    from polyadic.metrics.figures import Figure
-    from polyadic.metrics.outliers import OutlierGroup
-    from polyadic.metrics.senses import Senses
     from polyadic.text.tables import TableReading
 
     Part = tuple[str, Callable[[], list[Figure]]]

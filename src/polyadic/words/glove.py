@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.words.base import SMALLER, IterativeModel, listed
 from polyadic.words.kernels import GloveCells, glove_arrange, glove_epoch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class GloVe(IterativeModel):

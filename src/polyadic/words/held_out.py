@@ -6,6 +6,7 @@ They measure what tuples of words add to pairs, for models that are trained on t
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -24,8 +25,6 @@ from polyadic.text.tokens import Tokenizer
 from polyadic.text.weighting import ppmi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from polyadic.core.entries import Entries

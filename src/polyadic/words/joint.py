@@ -13,7 +13,7 @@ from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.losses import Squared
 from polyadic.core.model import Amount, Count, Within
-from polyadic.core.objective import Objective, fit
+from polyadic.core.objective import Objective, Slot, Term, fit
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
@@ -23,7 +23,6 @@ from polyadic.words.pairwise import PPMISVD
 
 if TYPE_CHECKING:
     from polyadic.core.entries import Entries
-    from polyadic.core.objective import Slot, Term
 
 ALL = (0, 1)  # slot of both factors, concatenated
 PAIRS = 1 / 3

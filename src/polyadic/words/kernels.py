@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,8 +37,6 @@ from polyadic.core.kernels.common import PARTS, checked, frozen, imap, in_thread
 from polyadic.core.kernels.sgd import random_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     Array = NDArray[Any]

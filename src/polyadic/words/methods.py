@@ -7,18 +7,19 @@ experiments; those of the models are in their classes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence  # read when settings are checked
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,  # read when settings are checked
+)
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from polyadic import tables, words
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Amount, Count, Seed  # noqa: TC001 # read when settings are checked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Options = dict[str, Any]
 Data = Literal["corpus", "contexts", "counts", "associations"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -15,8 +16,6 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.words.base import SMALLER, WordModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from polyadic.text.corpus import Corpus

@@ -38,8 +38,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,15 +50,11 @@ from scipy.sparse import csr_array
 from polyadic.core.errors import InputError, check_int, counted
 from polyadic.core.files import whole_file
 from polyadic.core.version import __version__
-from polyadic.embedding import unit_rows
+from polyadic.embedding import Embedding, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
-    from polyadic.embedding import Embedding
     from polyadic.text.concordance import ConcordanceLine
     from polyadic.text.corpus import Corpus
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,20 +11,16 @@ from scipy.optimize import minimize_scalar
 
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.forms import CP
-from polyadic.core.losses import Squared
-from polyadic.core.objective import Objective, Term
+from polyadic.core.losses import Loss, Squared
+from polyadic.core.objective import Objective, Slot, Term
 from polyadic.core.penalties import L2
 from polyadic.core.resources import check_memory, current_memory
 from polyadic.words.base import SMALLER, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.core.entries import Entries
-    from polyadic.core.losses import Loss
-    from polyadic.core.objective import Slot
 
 ZERO_MASS = {2: 6.0, 3: 50.0}
 """Total weight of zeros relative to listed entries, for pairs and larger tuples; see docs/results/third-order.md."""

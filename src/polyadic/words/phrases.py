@@ -12,20 +12,18 @@ of millions of pairs, so its products :math:`u * v` only summarize them; here th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyadic.core.errors import InputError, check_number
-from polyadic.embedding import unit_rows
+from polyadic.embedding import Embedding, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.core.entries import Entries
-    from polyadic.embedding import Embedding
 
 BLEND = 0.5  # weight of the sum of both words; tuned, see docs/results/third-order.md
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.files import META, read_meta
 from polyadic.core.objective import pieces_of, work_of
 from polyadic.core.resources import MIN_MEMORY
 from polyadic.words.orders import COPIES, SWEEPS
-
-if TYPE_CHECKING:
-    import os
 
 ENCODED = 4.3e6
 """Bytes of plain text that a core encodes per second; these rates were measured on 60 and 411 MB of Wikipedia with a

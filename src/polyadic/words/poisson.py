@@ -13,15 +13,16 @@ entry.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from polyadic.core.entries import blocks
+from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.forms import CP
+from polyadic.core.forms import CP, Factors
 from polyadic.core.losses import Poisson
 from polyadic.core.model import Count
 from polyadic.core.objective import Objective, Term, slot_factors, stacked
@@ -33,12 +34,7 @@ from polyadic.words.base import SMALLER, IterativeModel, listed
 from polyadic.words.kernels import cp_poisson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import DTypeLike, NDArray
-
-    from polyadic.core.entries import Entries
-    from polyadic.core.forms import Factors
 
 
 class PoissonCP(IterativeModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Self
 
@@ -16,8 +17,6 @@ from polyadic.words.base import SMALLER, WordModel
 from polyadic.words.kernels import cbow_epoch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from polyadic.text.corpus import Corpus
@@ -39,8 +38,8 @@ class PositionCBOW(WordModel):
 
     The association of a word, a context word and a position, :math:`\sum_r u_{wr} v_{cr} d_{jr}`, is a CP decomposition
     whose third mode is the position. The window is measured in running words within the sentence; words outside of the
-    vocabulary take up a position. With stop words in the vocabulary, the model learns what can stand in a place: build
-    the corpus with ``stop_words="none"``. Frequent words are subsampled as targets, but not as context words. As in the
+    vocabulary take up a position. Build the corpus with ``stop_words=[]`` (the default in Python), so that the model
+    also learns from function words. Frequent words are subsampled as targets, but not as context words. As in the
     reference program of word2vec, the gradient of :math:`v` is not divided by :math:`n`; that of :math:`d` is
     multiplied by 0.05. The learning rate decreases linearly.
 

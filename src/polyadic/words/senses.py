@@ -15,19 +15,16 @@ Arora, Liang, Ma (2017), A simple but tough-to-beat baseline for sentence embedd
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.embedding import unit_rows
+from polyadic.embedding import Embedding, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from polyadic.embedding import Embedding
 
 RULES = ("sum", "product")
 COMMON = 1e-3  # constant a of the weight a / (a + relative frequency) of a word, as in Arora, Liang and Ma

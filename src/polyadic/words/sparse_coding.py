@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,8 +18,6 @@ from polyadic.words.base import IterativeModel, listed
 from polyadic.words.pairwise import PPMISVD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 

@@ -14,7 +14,7 @@ from polyadic.core.containers import entries_of
 from polyadic.core.forms import Factors
 from polyadic.core.losses import Loss, Squared
 from polyadic.core.model import Amount, Share
-from polyadic.core.objective import Objective, fit
+from polyadic.core.objective import Objective, Term, fit
 from polyadic.core.penalties import L2, Penalty, PositiveL1
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import Sweep, run
@@ -23,7 +23,6 @@ from polyadic.words.base import TensorModel
 
 if TYPE_CHECKING:
     from polyadic.core.entries import Entries
-    from polyadic.core.objective import Term
 
 
 class SymmetricCP(TensorModel):

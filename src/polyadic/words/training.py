@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,7 +19,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError, check_choice
 from polyadic.core.files import made_folder, plain
-from polyadic.core.progress import no_steps, sweeps
+from polyadic.core.progress import StepTimer, no_steps, sweeps
 from polyadic.core.serialization import load
 from polyadic.core.settings import check_settings
 from polyadic.core.stage_cache import StageCache
@@ -34,16 +35,22 @@ from polyadic.text.stopwords import stop_words
 from polyadic.text.tokens import Tokenizer, tokenizer_of
 from polyadic.text.weighting import ppmi
 from polyadic.words.checkpoint import Checkpoint
-from polyadic.words.methods import BY_ORDER, COUNTED, METHODS, READING, RENAMED, TEXT, WEIGHED, Training
+from polyadic.words.methods import (
+    BY_ORDER,
+    COUNTED,
+    METHODS,
+    READING,
+    RENAMED,
+    TEXT,
+    WEIGHED,
+    Options,
+    Training,
+    WordMethod,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from polyadic.core.progress import StepTimer
     from polyadic.core.solvers.run import Result
     from polyadic.text.vocabulary import Vocabulary
-    from polyadic.words.methods import Options, WordMethod
-
 
 REACHED = "reached"  # name of the checkpoint of an interrupted fit in the ``keep`` folder
 

@@ -28,7 +28,7 @@ Jin, Kileel, Kolda, Ward (2024), Scalable symmetric Tucker tensor decomposition,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -45,8 +45,6 @@ from polyadic.words.base import SMALLER, TensorModel, listed
 from polyadic.words.kernels import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from polyadic.core.entries import Entries

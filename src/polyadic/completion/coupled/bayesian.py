@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
@@ -12,16 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import Prediction
 from polyadic.completion.coupled.database_model import DatabaseModel, Given
 from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, expected_prior, gibbs
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Count, Natural, learned
 from polyadic.core.progress import tracked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Database, Relation
-    from polyadic.core.annotations import AnyArray
 
 FOLD_IN_DRAWS = 5  # draws of new rows per stored sample; the last one is stored
 

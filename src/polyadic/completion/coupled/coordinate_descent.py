@@ -14,20 +14,19 @@ Singh, Gordon (2008), Relational learning via collective matrix factorization, s
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import posterior_rows
 from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-    from polyadic.core.annotations import Array
 
 BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)  # losses with a known parabolic bound
 

@@ -9,6 +9,7 @@ The rows of all factors are stacked in one array (the stack), which ends with a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,8 +21,6 @@ from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from polyadic.core.objective import Term
 
 State = list[Array]

@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.core import frames
+from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 from polyadic.core.containers import elements_of, entries_of
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
@@ -25,9 +26,6 @@ from polyadic.core.objective import Term
 from polyadic.core.settings import Count, Positive, check_settings
 from polyadic.relations.facts import as_names, numbers_of
 from polyadic.text.tables import is_empty, number_of
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Ints, Mask
 
 LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "poisson": SoftplusPoisson(), "huber": Huber()}
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import tomllib
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polyadic.completion.coupled.database import Database, Relation
 from polyadic.core.errors import InputError, unreadable
 from polyadic.core.files import read_names
 from polyadic.text.tables import Numbers, TableReading, is_empty, name_in, open_table
-
-if TYPE_CHECKING:
-    import os
 
 LINE = 4000
 """Maximum number of characters of a line, since the parsing time of names with many dots grows superlinearly."""

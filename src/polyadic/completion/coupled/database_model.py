@@ -6,10 +6,11 @@ A new entity is solved for given all others, as in a sweep: from ratings of a fi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit
@@ -21,17 +22,13 @@ from polyadic.completion.coupled.coordinate_descent import curves
 from polyadic.completion.coupled.coupled_tables import CoupledTables, State
 from polyadic.completion.coupled.database import Database, Relation, joined, with_negatives
 from polyadic.completion.coupled.gibbs import Average
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.explanation import Explanation, parts_of_row
 from polyadic.core.kernels import RowEntries
 from polyadic.core.model import Count, Model, Seed, Threads, learned
 from polyadic.relations.facts import numbers_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from polyadic.core.annotations import AnyArray, Array, Ints
 
 MAX_FOLD_IN_SWEEPS = 50  # maximum number of sweeps over new rows; new entities that share no cell converge in a few
 

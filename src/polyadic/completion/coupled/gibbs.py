@@ -17,12 +17,14 @@ Polson, Scott, Windle (2013), Bayesian inference for logistic models using Polya
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.annotations import Array
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import polya_gamma, posterior_rows
 from polyadic.core.losses import Logistic, Squared
@@ -30,12 +32,9 @@ from polyadic.core.progress import tracked
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from numpy.typing import ArrayLike
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-    from polyadic.core.annotations import Array
 
 
 @dataclass(frozen=True)

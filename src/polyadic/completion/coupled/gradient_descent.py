@@ -15,19 +15,18 @@ optimization.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.completion.coupled.coordinate_descent import objective_of
+from polyadic.core.annotations import AnyArray
 from polyadic.core.errors import InputError
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-    from polyadic.core.annotations import AnyArray
 
 STEPS, BATCHES = 256, (16, 1024)
 """Number of batches of an epoch, unless they would have fewer or more cells than these."""

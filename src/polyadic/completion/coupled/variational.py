@@ -13,6 +13,7 @@ Intercepts are point estimates.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ from scipy.special import digamma, gammaln, xlogy
 from polyadic.completion.cells import Prediction
 from polyadic.completion.coupled.coordinate_descent import collective, curves
 from polyadic.completion.coupled.database_model import Given, IterativeDatabaseModel
+from polyadic.core.annotations import AnyArray, Array
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RandomRows, row_moments, variational_rows
 from polyadic.core.losses import Huber, Logistic, SoftplusPoisson, Squared
@@ -30,10 +32,7 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-    from polyadic.core.annotations import AnyArray, Array
 
 
 class VariationalFactorization(IterativeDatabaseModel):

@@ -5,6 +5,7 @@ The server (:mod:`polyadic.explore.server`) and the export page (:mod:`polyadic.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from polyadic.explore.answers.parts import contrast, ratios
@@ -15,8 +16,6 @@ from polyadic.explore.answers.usage import barcode, collocates, diversity, keywo
 from polyadic.explore.answers.words import ambiguous, component, phrase, places, senses, word, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from polyadic.explore.answers.common import Answer
 
 ANSWERS: dict[str, Callable[..., Answer]] = {

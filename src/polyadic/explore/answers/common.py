@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -11,8 +12,6 @@ from polyadic.text.occurrences import MAX_WIDTH
 from polyadic.text.readers import name_of_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from polyadic.explore.workspace import Workspace
     from polyadic.text.concordance import ConcordanceLine
 

@@ -13,7 +13,7 @@ import numpy as np
 from polyadic.core.errors import InputError, named
 from polyadic.core.settings import Natural  # noqa: TC001 # the server reads annotations
 from polyadic.embedding import unit_rows
-from polyadic.explore.answers.common import Top, known_word, line_of, lists, short
+from polyadic.explore.answers.common import Answer, Top, known_word, line_of, lists, short
 from polyadic.explore.answers.words import senses_of
 from polyadic.metrics.association import log_ratio
 from polyadic.text.occurrences import sample
@@ -22,7 +22,6 @@ from polyadic.words.occurrences import MIN_OCCURRENCES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
 
     Parts = tuple[NDArray[np.bool_], NDArray[np.bool_]]

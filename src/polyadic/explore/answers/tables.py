@@ -8,14 +8,12 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Within
-from polyadic.explore.answers.common import short
+from polyadic.explore.answers.common import Answer, short
 from polyadic.explore.answers.parts import values_of
-from polyadic.tables.cross_table import cross_table
+from polyadic.tables.cross_table import CrossTable, cross_table
 
 if TYPE_CHECKING:
-    from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
-    from polyadic.tables.cross_table import CrossTable
 
 MAX_VALUES = 500  # maximum number of values of a field in a table; a field with more is an identifier
 

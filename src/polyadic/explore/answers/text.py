@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from polyadic.core.settings import Count, Natural, Within
-from polyadic.explore.answers.common import Top, frequencies, line_of
+from polyadic.explore.answers.common import Answer, Top, frequencies, line_of
 from polyadic.explore.answers.parts import values_of
 from polyadic.text.readers import name_of_document
 from polyadic.text.task import nothing_found
 
 if TYPE_CHECKING:
-    from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
 
 FREQUENT = 30  # number of frequent words that are listed

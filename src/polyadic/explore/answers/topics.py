@@ -19,12 +19,11 @@ from scipy.special import rel_entr
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Natural, Share  # noqa: TC001 # the server reads annotations
-from polyadic.explore.answers.common import Top, short
+from polyadic.explore.answers.common import Answer, Top, short
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
     from polyadic.topics.text_topics import TextTopics
 

@@ -6,19 +6,17 @@ the fields of the named tuple.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from polyadic.core.settings import Count, Within  # the server reads annotations
-from polyadic.explore.answers.common import Top, rows
+from polyadic.explore.answers.common import Answer, Top, rows
 from polyadic.explore.answers.parts import parts_of
 from polyadic.text.usage import Keyness, Order, fullest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
 
 BINS = 200  # number of parts of a document in a dispersion plot

@@ -12,18 +12,16 @@ from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Natural, Within
 from polyadic.embedding import components, unit_rows
 from polyadic.embedding.components import components_of
-from polyadic.explore.answers.common import Top, Width, frequencies, known_word, line_of, lists, rows, short
+from polyadic.explore.answers.common import Answer, Top, Width, frequencies, known_word, line_of, lists, rows, short
 from polyadic.text.occurrences import sample
 from polyadic.text.usage import literal
-from polyadic.words.occurrences import MIN_OCCURRENCES
+from polyadic.words.occurrences import MIN_OCCURRENCES, SensesOfWord
 from polyadic.words.phrases import BLEND
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
-    from polyadic.words.occurrences import SensesOfWord
 
 OCCURRENCES = 100_000  # maximum number of occurrences of a phrase that are looked at; of more, a sample
 WINDOWS = 5_000  # maximum number of occurrences around which triples are counted, as each has hundreds

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Ints
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Ints
     from polyadic.sequences.symbols import Coded
 
 MIN_PROBABILITY = 1e-300  # probability assigned to impossible strings

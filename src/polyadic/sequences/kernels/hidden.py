@@ -6,15 +6,13 @@ probability of the first state is ``start[s]``, that of state t after s ``move[s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Ints, Ints32
 from polyadic.core.kernels.common import PARTS, frozen, imap
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Ints, Ints32
 
 
 class HiddenChain(NamedTuple):

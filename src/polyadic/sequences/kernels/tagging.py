@@ -10,15 +10,13 @@ Weights are stored in tables of shape (rows, 3, width): weight, sum of squared g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 from polyadic.core.kernels.common import frozen, mean_weights
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 
 
 class CodedSentences(NamedTuple):

@@ -6,15 +6,13 @@ pair of features of its ends, with and without its distance; both are in one cac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 from polyadic.core.kernels.common import frozen
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 
 DISTANCES = 15  # number of distance bins: any distance; then 1 to 5, 6 to 10 and more, to the left and to the right
 

@@ -6,16 +6,12 @@ scores use pairs of features of both ends, with passive-aggressive updates.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 from polyadic.core.kernels.common import frozen
 from polyadic.syntax.kernels.arc_tensor import check_heads, pair_cells
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 
 
 def score_arcs(words: AnyArray, tags: AnyArray, weights: Floats) -> Array:

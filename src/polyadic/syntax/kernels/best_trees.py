@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import Array, Ints32
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import Array, Ints32
 
 
 def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[Ints32, float]:

@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import Array, Ints, Ints32, Mask
 from polyadic.core.kernels.common import frozen
 from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from polyadic.core.annotations import Array, Ints, Ints32, Mask
 
 
 class ChartRules(NamedTuple):

@@ -15,15 +15,13 @@ at each call that passes a tuple of arrays, which took two thirds of the time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32, Mask
 from polyadic.core.kernels.common import frozen
-
-if TYPE_CHECKING:
-    from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32, Mask
 
 # Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (inner neighbour of s, h, s, m). They
 # and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.

@@ -9,19 +9,18 @@ tensor is a vector.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import Array, Ints, Ints32, Mask
 from polyadic.core.kernels.common import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from polyadic.core.annotations import Array, Ints, Ints32, Mask
     from polyadic.syntax.kernels.chart import Chart, ChartRules
 
 

@@ -6,6 +6,7 @@ import posixpath
 import re
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -15,13 +16,10 @@ from xml.etree import ElementTree as ET
 from polyadic.core.errors import InputError, needing
 from polyadic.text.formats.plain import NO_CHARACTER, marked_lines, text_pieces
 from polyadic.text.formats.tei import name_of
-from polyadic.text.pieces import Piece
+from polyadic.text.pieces import File, Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polyadic.text.formats.plain import Part
-    from polyadic.text.pieces import File
 
 NO_TEXT = ("script", "style", "noscript", "template", "svg", "math", "iframe", "title", "rt", "rp")
 """HTML elements without running text; the last two say how ideographs are read."""

@@ -8,6 +8,7 @@ import email.policy
 import logging
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator
 from email.headerregistry import HeaderRegistry
 from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from polyadic.text.formats.markup import html_text
 from polyadic.text.formats.plain import text_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from polyadic.text.pieces import File, Piece
 
 SHOWN_HEADERS = ("subject", "from", "to", "date")

@@ -16,20 +16,17 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError
 from polyadic.core.streams import lines
 from polyadic.text.languages import UNSPACED_LETTERS
-from polyadic.text.pieces import PIECE, Piece, Tokens
+from polyadic.text.pieces import PIECE, File, Piece, Sentence, Tokens
 from polyadic.text.tokens import composed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from polyadic.text.pieces import File, Sentence
-
     Part = str | Mapping[str, str]  # text, or the fields of the part of a document that begins
 
 MIN_FULL = 0.5  # share of full lines from which a text is considered wrapped
@@ -93,7 +90,6 @@ def whole_characters(text: str) -> str:
 
 NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 """Code points that are too large, which are replaced before the numbers are parsed."""
-
 
 _LINK = re.compile(r"(?:https?://|\bwww\.|\b(?:t\.co|pic\.twitter\.com)/)[^\s<>\"]*[^\s<>\".,;:!?…)\]}’”»]")
 _LINK_MARKS = ("http", "www.", "t.co/", "pic.twitter.com/")

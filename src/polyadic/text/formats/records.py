@@ -9,21 +9,17 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polyadic.core.errors import InputError, named, needing
 from polyadic.core.progress import note
 from polyadic.core.streams import lines
 from polyadic.text.formats.plain import unescaped, whole_characters, without_links
-from polyadic.text.pieces import File, Piece, checked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from polyadic.text.pieces import Content
+from polyadic.text.pieces import Content, File, Piece, checked
 
 Row = tuple[int, "Sequence[Any]"]  # its number in the file, and its cells
 

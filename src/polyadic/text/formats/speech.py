@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from polyadic.core.errors import InputError
 from polyadic.text.formats.plain import is_wrapped, text_pieces, unwrapped, without_links
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from polyadic.text.formats.plain import Part
     from polyadic.text.pieces import File, Piece
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -10,8 +11,6 @@ from xml.etree import ElementTree as ET
 from polyadic.text.formats.plain import GLUE, JOIN, LINE, marked_lines, text_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polyadic.text.formats.plain import Part
     from polyadic.text.pieces import File, Piece
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -20,8 +21,6 @@ from polyadic.text.formats.speech import document_pieces
 from polyadic.text.formats.tei import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from polyadic.text.formats.plain import Part
     from polyadic.text.pieces import File, Piece
 
