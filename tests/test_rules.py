@@ -40,6 +40,7 @@ KEYWORDS_ARE_REFUSED = {
     "relations/training.py: train_facts",
     "core/selection.py: select",
     "core/containers.py: validated",
+    "core/entries.py: only",
     "core/streams.py: decoded",
     "completion/coupled/gibbs.py: of",
     "completion/coupled/gibbs.py: resumed",

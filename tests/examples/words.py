@@ -98,7 +98,11 @@ EXAMPLES = [
     Example(
         make=lambda: PositionCBOW(2, width=1, epochs=2, sample=0, seed=0),
         fit=lambda model: model.fit(CORPUS),
-        ask=lambda model: [*_vectors(model), model.places([[0, 1], [-1, 2]]), model.log_noise_],
+        ask=lambda model: [
+            model.embedding(CORPUS.vocabulary.words).vectors,
+            model.places([[0, 1], [-1, 2]]),
+            model.log_noise_,
+        ],
     ),
     Example(make=lambda: RandomVectors(2, seed=0), fit=lambda model: model.fit(PAIRS), ask=_vectors),
 ]

@@ -37,14 +37,14 @@ from polyadic.core.errors import InputError
 from polyadic.core.kernels.common import mean_weights
 from polyadic.core.model import Natural, Within
 from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD
-from polyadic.syntax.arc_learning import ArcLearner, Decoder
+from polyadic.syntax.arc_learning import ArcLearner, Decoder, Updates
 from polyadic.syntax.kernels import climbing
 from polyadic.syntax.kernels.climbing import GRAND, GRAND_SIBLING, SIBLING, THREE, TreeParts, climb_trees, score_trees
 from polyadic.syntax.low_rank_parser import LowRankParser
 
 if TYPE_CHECKING:
     from polyadic.core.forms import Factors
-    from polyadic.syntax.kernels.arc_tensor import ArcParts
+    from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs
     from polyadic.syntax.trees import Tree
 
 NOISE, BEAM = 0.3, 1.5  # noise and beam of TreeSearch, in units of the cost of a wrong head
@@ -202,9 +202,17 @@ class TreeLearner(ArcLearner):
     """Online learner of arc scores and higher-order scores, with running sums for parameter averaging."""
 
     def __init__(
-        self, *arcs: Any, tree_parts: TreeParts, search: TreeSearch, rng: np.random.Generator, **how: Any
+        self,
+        parts: ArcParts,
+        pairs: FeaturePairs,
+        *,
+        tree_parts: TreeParts,
+        C: float,
+        search: TreeSearch,
+        rng: np.random.Generator,
+        updates: Updates = "all",
     ) -> None:
-        super().__init__(*arcs, gamma=tree_parts.gamma, decode=search.decode, **how)
+        super().__init__(parts, pairs, gamma=tree_parts.gamma, C=C, decode=search.decode, updates=updates)
         self.tree_parts, self.search, self.rng = tree_parts, search, rng
         self._tree_sums = np.zeros(len(tree_parts.weights))
         self._delta = np.zeros(len(tree_parts.weights), np.float32)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -71,9 +71,16 @@ def rank_one_power(
 
 
 def greedy_power(
-    indices: AnyArray, values: Array, shape: Sequence[int], *, rank: int, seed: int = 0, **how: Any
+    indices: AnyArray,
+    values: Array,
+    shape: Sequence[int],
+    *,
+    rank: int,
+    seed: int = 0,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
 ) -> tuple[Array, list[Array]]:
-    r"""Compute a CP approximation of a sparse tensor by the greedy power method, with ``how`` as each term is found.
+    r"""Compute a CP approximation of a sparse tensor by the greedy power method with deflation.
 
     .. math:: T \approx \sum_{r=1}^R \sigma_r \, u^{(1)}_r \otimes \dots \otimes u^{(N)}_r
 
@@ -89,7 +96,7 @@ def greedy_power(
     negligible = 1e-10 * float(np.linalg.norm(values)) if len(values) else 0.0
     for r in range(rank):
         taken = [factors[0][:, :r] * sigma[:r], *(factor[:, :r] for factor in factors[1:])]
-        best = rank_one_power(indices, values, shape, taken=taken, rng=rng, **how)
+        best = rank_one_power(indices, values, shape, taken=taken, rng=rng, max_iter=max_iter, tol=tol)
         if best.sigma <= negligible:
             break
         sigma[r] = best.sigma

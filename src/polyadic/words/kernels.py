@@ -34,7 +34,6 @@ import numpy as np
 from numba import njit
 
 from polyadic.core.kernels.common import PARTS, checked, frozen, imap, in_threads, sum_of_parts, table
-from polyadic.core.kernels.sgd import random_bits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -596,6 +595,15 @@ def cbow_epoch(
     return float(loss / max(words, 1))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _random(state):
+    """Return the next state of the generator and 64 random bits (splitmix64: Steele, Lea, Flood 2014)."""
+    state += np.uint64(0x9E3779B97F4A7C15)
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state, z ^ (z >> np.uint64(31))
+
+
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _cbow(ids, sentences, U, C, D, kept, table, negative, first_rate, last_rate, state):
     V, rank = U.shape
@@ -610,7 +618,7 @@ def _cbow(ids, sentences, U, C, D, kept, table, negative, first_rate, last_rate,
             t = ids[i]
             if t < 0 or t >= V:
                 continue
-            state, bits = random_bits(state)
+            state, bits = _random(state)
             if (bits >> np.uint64(11)) * unit >= kept[t]:
                 continue
             h[:] = 0
@@ -630,7 +638,7 @@ def _cbow(ids, sentences, U, C, D, kept, table, negative, first_rate, last_rate,
             for k in range(negative + 1):
                 w = t
                 if k > 0:
-                    state, bits = random_bits(state)
+                    state, bits = _random(state)
                     w = table[bits & mask]
                     if w == t:
                         continue

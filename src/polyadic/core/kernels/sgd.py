@@ -218,7 +218,7 @@ def _sgd_cells(rows, columns, values, step, ridges, U, V):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def random_bits(state):
+def _random(state):
     """Return the next state of the generator and 64 random bits (splitmix64: Steele, Lea, Flood 2014)."""
     state += np.uint64(0x9E3779B97F4A7C15)
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -244,7 +244,7 @@ def _lists(starts, columns, i, k):
 def _absent(starts, columns, i, members, state):
     """Numba kernel: sample an unobserved column of row ``i`` from ``members``, or return -1 if there is none."""
     for _ in range(MAX_DRAWS):
-        state, bits = random_bits(state)
+        state, bits = _random(state)
         k = members[((bits >> np.uint64(32)) * np.uint64(len(members))) >> np.uint64(32)]
         if not _lists(starts, columns, i, k):
             return state, k
@@ -252,7 +252,7 @@ def _absent(starts, columns, i, members, state):
     for k in members:
         free += not _lists(starts, columns, i, k)
     if free:
-        state, bits = random_bits(state)
+        state, bits = _random(state)
         left = bits % np.uint64(free)
         for k in members:
             if not _lists(starts, columns, i, k):
@@ -291,9 +291,9 @@ def _sgd_cell_pairs(rows, better, state, starts, columns, negatives, step, ridge
         u, v = U[rows[e]], V[better[e]]
         for _ in range(negatives):
             while True:
-                state, bits = random_bits(state)
+                state, bits = _random(state)
                 other = ((bits >> np.uint64(32)) * np.uint64(len(U))) >> np.uint64(32)
-                state, bits = random_bits(state)
+                state, bits = _random(state)
                 k = ((bits >> np.uint64(32)) * np.uint64(len(V))) >> np.uint64(32)
                 if not _lists(starts, columns, other, k):
                     break
@@ -336,10 +336,10 @@ def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, 
     for e in range(len(rows)):
         i = rows[e]
         _label(U, V, sums[0], sums[1], ridges, step, x[e], i, at[e])
-        state, bits = random_bits(state)
+        state, bits = _random(state)
         for _ in range(int(negatives + (bits >> np.uint64(11)) / 2.0**53)):
             if not beside:
-                state, bits = random_bits(state)
+                state, bits = _random(state)
                 i = group[((bits >> np.uint64(32)) * np.uint64(len(group))) >> np.uint64(32)]
             state, k = _absent(starts, columns, i, members, state)
             if k >= 0:

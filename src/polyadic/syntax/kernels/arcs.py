@@ -11,7 +11,7 @@ from numba import njit
 
 from polyadic.core.annotations import AnyArray, Array, Floats, Ints, Ints32
 from polyadic.core.kernels.common import frozen
-from polyadic.syntax.kernels.arc_tensor import check_heads, pair_cells
+from polyadic.syntax.kernels.arc_tensor import check_heads
 
 
 def score_arcs(words: AnyArray, tags: AnyArray, weights: Floats) -> Array:
@@ -174,7 +174,18 @@ def _arc_step(words, tags, heads, step, time, weights, sums):
 def _rows(table, pairs, h, m, mask, rows):
     """Write the two weight rows of each pair of an arc (one knows side and adjacency) and return their count."""
     side = (1 if h < m else 2) + (2 if abs(h - m) == 1 else 0)
-    return pair_cells(table, pairs, h, m, np.uint64(side), mask, rows)
+    count = 0
+    for k in range(len(pairs)):
+        a, b = table[h, pairs[k, 0]], table[m, pairs[k, 1]]
+        if a >= 0 and b >= 0:
+            key = (np.uint64(a) << np.uint64(32)) ^ np.uint64(b)
+            key = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+            key = (key ^ (key >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
+            row = (key ^ (key >> np.uint64(32))) & mask
+            rows[count] = row
+            rows[count + 1] = row ^ np.uint64(side)
+            count += 2
+    return count
 
 
 @njit(cache=True, nogil=True)
