@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_TESTS = 64  # states of an automaton
+RUN = 1 << 16  # starts from which an automaton runs at a time, so that its states fit into the cache
 GROUP = 8  # states whose successors are looked up together
 MAX_STARTS = 1 << 27  # possible starts of a match
 STAR, MARK = "\ua840", "\ua841"
@@ -234,18 +235,20 @@ class Automaton:
 
     def run(self, starts: Positions, limits: Positions) -> Positions:
         """Return the end of the longest match from each start, which lies before its limit, or -1 if there is none."""
+        if len(starts) > RUN:
+            bounds = range(0, len(starts), RUN)
+            return np.concatenate([self.run(starts[k : k + RUN], limits[k : k + RUN]) for k in bounds])
         ends = np.full(len(starts), -1, np.int64)
         alive = np.arange(len(starts))
         wanted = np.full(len(starts), self.first, np.uint64)
         length = 0
-        after = self._after()
         while len(alive):
             at = starts[alive] + length
             here = at < limits[alive]
             alive, wanted, at = alive[here], wanted[here], at[here]
             state = wanted & self._true(at, wanted)
             following = np.zeros(len(alive), np.uint64)
-            for k, table in enumerate(after):
+            for k, table in enumerate(self._after):
                 following |= table[(state >> np.uint64(GROUP * k) & np.uint64((1 << GROUP) - 1)).astype(np.intp)]
             length += 1
             ends[alive[(state & np.uint64(self.last)) > 0]] = length
@@ -277,6 +280,7 @@ class Automaton:
     def _joined(self) -> Iterator[tuple[int, Joined]]:
         return ((number, test) for number, test in enumerate(self.tests) if isinstance(test, Joined))
 
+    @functools.cached_property
     def _after(self) -> list[NDArray[np.uint64]]:
         """Return tables of the states that may follow any set of states, for each group of states."""
         tables = []
@@ -337,7 +341,7 @@ class Query:
             low, high = part.sizes()
             before = (before[0] + low, before[1] + high)
         first = joined([test for k, test in enumerate(automaton.tests) if automaton.first >> k & 1], every=False)
-        if rarest is None or first.size() < rarest[0] * (rarest[3] - rarest[2] + 1):
+        if rarest is None or first.size() <= rarest[0] * (rarest[3] - rarest[2] + 1):
             return np.asarray(first.positions())
         _, test, low, high = rarest
         found = test.positions()
