@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers import invoke
-from polyadic import Embedding, load
+from polyadic import Corpus, Embedding, load
 
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors"]
 
@@ -96,6 +96,9 @@ def test_similar_sentences_of_a_text(tmp_path):
     assert best[0]["cosine"] == 1
     assert all(each["sentence"] == made[each["number"] - 1] for each in best)
     assert "a document is a sentence" in done.stderr
+    corpus = Corpus.build(tmp_path / "page.txt", tmp_path / "corpus", min_count=1)
+    found = json.loads(run("similar", corpus.path, made[70], *how).stdout)["nearest"]
+    assert (found[0]["cosine"], found[0]["sentence"]) == (1, best[0]["sentence"])
     by_line = run("similar", tmp_path / "page.txt", made[70], *how, "--set", "documents=line")
     assert {each["sentence"] for each in json.loads(by_line.stdout)["nearest"]} <= {*page.split("\n")}
 

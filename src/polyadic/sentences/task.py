@@ -13,7 +13,7 @@ from polyadic.interface import output
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
-from polyadic.text.task import READING, Docs
+from polyadic.text.task import READING, Docs, corpus_in
 from polyadic.words.task import print_written
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ Label = Annotated[
 Lines = Annotated[
     str,
     Metavar("SENTENCES"),
-    Help("File with one sentence per line, text that is split into sentences, or - for standard input."),
+    Help("File with one sentence per line, text or corpus that is split into sentences, or - for standard input."),
 ]
 
 
@@ -470,6 +470,8 @@ def _read(lines: str, reading: Reading) -> Iterator[str]:
     from polyadic.core.urls import is_file
     from polyadic.text.readers import note_documents, read, survey
 
+    if (corpus := corpus_in(lines)) is not None:
+        return (corpus.text.sentence(k) for k in range(len(corpus.lines)))
     if reading.documents is None:
         facts = survey(lines, reading)
         if not facts or (is_file(lines) and facts.get("formats") in (["text"], ["lines"]) and "wrapped" not in facts):

@@ -68,18 +68,27 @@ def nothing_more(_: dict[str, Any]) -> None:
     """Print nothing, because the result of each step has already been printed."""
 
 
+def corpus_in(place: str) -> TextStore | None:
+    """Open a corpus folder, or the corpus in a folder that training or exploring a text has written."""
+    from polyadic.text.store import KIND, TextStore
+
+    for folder in (Path(place), Path(place) / "corpus"):
+        if (folder / "meta.json").is_file() and read_meta(folder)["kind"] == KIND:
+            return TextStore.open(folder)
+    return None
+
+
 def text_of(place: str, reading: Reading | None = None) -> TextStore:
     """Open a corpus folder, or build a corpus from a text and save it beside the text until the text changes."""
     from polyadic.core.urls import is_url
     from polyadic.text.corpus import Corpus
     from polyadic.text.pieces import Reading
     from polyadic.text.readers import note_documents, stamp
-    from polyadic.text.store import KIND, TextStore
+    from polyadic.text.store import TextStore
 
     path = Path(place)
-    for folder in (path, path / "corpus"):
-        if (folder / "meta.json").is_file() and read_meta(folder)["kind"] == KIND:
-            return TextStore.open(folder)
+    if (corpus := corpus_in(place)) is not None:
+        return corpus
     reading = reading or Reading()
     how = dataclasses.asdict(reading)
     settings: dict[str, Any] = {"min_count": 1, **how}
