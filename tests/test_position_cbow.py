@@ -64,6 +64,31 @@ def test_words_that_fit_a_place_are_predicted():
     assert np.array_equal(again.vectors_, model.vectors_)
 
 
+def test_substitutes_fit_the_word_and_the_place():
+    """Of the words similar to a word with two uses, those that fit its place come first; the score is the formula's."""
+    rng = np.random.default_rng(2)
+    animals, tools = ["bat", "owl", "fox", "cat"], ["bat", "saw", "axe", "rod"]
+    rows = [f"the wild {rng.choice(animals)} slept" for _ in range(800)]
+    rows += [f"a wooden {rng.choice(tools)} broke" for _ in range(800)]
+    corpus = Corpus.build(rows, min_count=1, stop_words=[])
+    model = PositionCBOW(10, width=2, epochs=8, sample=0, seed=0).fit(corpus)
+    for sentence, expected in (("the wild bat slept", animals), ("a wooden bat broke", tools)):
+        found = model.substitutes(sentence, "bat", top=3)
+        assert {each.word for each in found} == {*expected} - {"bat"}
+        assert found == model.substitutes(sentence.split(), "bat", top=3)
+        for each in found:
+            expected_score = each.similarity / model.scales_[0] + each.fit / model.scales_[1]
+            assert each.score == pytest.approx(expected_score, rel=1e-5)
+    (only,) = model.substitutes("the wild bat slept", "bat", candidates=["saw", "unknown"])
+    u, v = (vectors / np.linalg.norm(vectors, axis=1)[:, None] for vectors in (model.vectors_, model.contexts_))
+    s, b = corpus.vocabulary.index["saw"], corpus.vocabulary.index["bat"]
+    assert only.similarity == pytest.approx((u[s] @ u[b] + v[s] @ v[b]) / 2, rel=1e-4)
+    with pytest.raises(InputError, match="'bot' is not in the vocabulary; did you mean 'bat'"):
+        model.substitutes("the wild bot slept", "bot")
+    with pytest.raises(InputError, match="does not contain the word 'fox'"):
+        model.substitutes("the wild bat slept", "fox")
+
+
 def test_contexts_are_words_of_the_sentence():
     """Around each position are the words of its sentence, and -1 outside of it."""
     ids, sentences = np.arange(10, 17), np.array([0, 4, 7])

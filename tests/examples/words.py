@@ -101,6 +101,7 @@ EXAMPLES = [
         ask=lambda model: [
             model.embedding(CORPUS.vocabulary.words).vectors,
             model.places([[0, 1], [-1, 2]]),
+            model.substitutes("a red rose", "red", top=3),
             model.log_noise_,
         ],
     ),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Self
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, check_int, meant
 from polyadic.core.model import Amount, Callback, Count, Positive
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
+from polyadic.embedding import unit_rows
 from polyadic.text.counts import positioned
+from polyadic.text.tokens import Tokenizer
 from polyadic.words.base import SMALLER, WordModel
 from polyadic.words.kernels import cbow_epoch
 
@@ -24,6 +27,16 @@ if TYPE_CHECKING:
 EXPONENT = 0.75  # exponent of the counts in negative sampling
 LAST_LEARNING_RATE = 1e-4
 DRAWN = 1 << 20  # size of the table from which negative samples are drawn
+PLACES, NEAREST = 500, 20  # places and nearest words from which the scales of both terms of a score are estimated
+
+
+class Substitute(NamedTuple):
+    """Word that could replace another word in its place."""
+
+    word: str
+    score: float  # sum of the other two, each divided by its standard deviation
+    similarity: float  # to the replaced word
+    fit: float  # to the place
 
 
 class PositionCBOW(WordModel):
@@ -64,6 +77,12 @@ class PositionCBOW(WordModel):
         Vectors :math:`v` of context words.
     positions_ : ndarray of shape (2 width, rank)
         Weights :math:`d` of the positions, from the leftmost to the rightmost.
+    words_ : list of str
+        Word of each row.
+    language_ : str
+        Language of the corpus.
+    scales_ : ndarray of shape (2,)
+        Standard deviations of the similarity and of the fit of similar words in random places.
     log_noise_ : ndarray of shape (V,)
         Logarithms of the probabilities of negative samples. The model's probability of word :math:`w` in a place is
         proportional to :math:`\exp(u_w \cdot h + \log q_w)`.
@@ -82,9 +101,11 @@ class PositionCBOW(WordModel):
     --------
     >>> from polyadic import Corpus
     >>> corpus = Corpus.build(["a red rose", "a red rose", "the blue sky", "a blue rose"] * 9, min_count=1)
-    >>> model = PositionCBOW(8, width=2, seed=0).fit(corpus)
+    >>> model = PositionCBOW(8, width=2, epochs=50, sample=0, seed=0).fit(corpus)
     >>> model.vectors_.shape, model.positions_.shape
     ((6, 8), (4, 8))
+    >>> [each.word for each in model.substitutes("a red rose", "red", candidates=["sky", "blue"])]
+    ['blue', 'sky']
     """
 
     _: KW_ONLY
@@ -108,6 +129,14 @@ class PositionCBOW(WordModel):
         found = self._keep(run(solver, max_iter=self.epochs, callback=self.callback))
         self.vectors_, self.contexts_, self.positions_ = found
         self.log_noise_ = np.log(noise)
+        self.words_ = list(corpus.vocabulary.words)
+        self.language_ = corpus.settings["language"]
+        at = np.flatnonzero(ids < len(counts))
+        at = at[rng.integers(0, len(at), PLACES)]
+        similarity, fit = self._scored(contexts_of(ids, sentences, at, self.width), ids[at])
+        near = np.argsort(-similarity, axis=1)[:, 1 : NEAREST + 1]
+        some = [np.take_along_axis(each, near, axis=1).std() for each in (similarity, fit)]
+        self.scales_ = np.maximum(some, np.finfo(np.float32).tiny)
         return self
 
     def _epochs(
@@ -125,7 +154,7 @@ class PositionCBOW(WordModel):
         D = np.ones((2 * self.width, self.rank), np.float32)
         kept = np.minimum(1, np.sqrt(self.sample / frequencies)) if self.sample else np.ones(V)
         table = np.searchsorted(np.cumsum(noise), (np.arange(DRAWN) + 0.5) / DRAWN).clip(max=V - 1).astype(np.int32)
-        loss = (self.negative + 1) * np.log(2)
+        loss = (self.negative + 1) * float(np.log(2))
         for epoch in range(self.epochs + 1):
             yield Sweep([U, C, D], loss)
             rates = [LAST_LEARNING_RATE + self.learning_rate * (1 - k / self.epochs) for k in (epoch, epoch + 1)]
@@ -153,6 +182,55 @@ class PositionCBOW(WordModel):
         for j, d in enumerate(self.positions_):
             h += np.where(known[:, j, None], self.contexts_[np.where(known[:, j], contexts[:, j], 0)] * d, 0)
         return np.asarray(h / np.maximum(known.sum(axis=1), 1, dtype=np.float32)[:, None])
+
+    def substitutes(
+        self, sentence: str | Sequence[str], word: str, *, candidates: Sequence[str] | None = None, top: Count = 10
+    ) -> list[Substitute]:
+        r"""Return the words that could best replace a word in a sentence.
+
+        .. math:: s(w) = \frac{1}{2 \sigma_1} \Big( \frac{u_w \cdot u_t}{\|u_w\| \|u_t\|}
+                  + \frac{v_w \cdot v_t}{\|v_w\| \|v_t\|} \Big) + \frac{1}{\sigma_2} \frac{u_w \cdot h}{\|u_w\|}
+
+        The first term is the similarity to the replaced word :math:`t`, the second the fit to the place.
+
+        Parameters
+        ----------
+        sentence : str or sequence of str
+            Sentence, or its words.
+        word : str
+            Word to replace; if it occurs several times, its first occurrence.
+        candidates : sequence of str, optional
+            Words to rank; by default all. Unknown words are left out.
+        top : int
+            Maximum number of words.
+        """
+        tokens = sentence
+        if isinstance(sentence, str):
+            tokens = list(chain.from_iterable(Tokenizer(language=self.language_)(sentence)))
+        index = {each: row for row, each in enumerate(self.words_)}
+        word = word if word in index else word.lower()
+        if word not in index:
+            raise InputError(f"the word {word!r} is not in the vocabulary{meant(word, self.words_)}", "word")
+        if word not in tokens:
+            raise InputError(f"the sentence does not contain the word {word!r}", "word")
+        at = list(tokens).index(word)
+        ids = np.array([index.get(token, len(index)) for token in tokens])
+        context = contexts_of(ids, np.array([0, len(ids)]), np.array([at]), len(self.positions_) // 2)
+        similarity, fit = (each[0] for each in self._scored(context, ids[[at]]))
+        score = similarity / self.scales_[0] + fit / self.scales_[1]
+        rows = range(len(index)) if candidates is None else [index[each] for each in candidates if each in index]
+        kept = sorted((row for row in rows if row != index[word]), key=lambda row: -score[row])
+        return [
+            Substitute(self.words_[row], float(score[row]), float(similarity[row]), float(fit[row]))
+            for row in kept[: check_int("top", top, low=1)]
+        ]
+
+    def _scored(
+        self, contexts: NDArray[np.integer], targets: NDArray[np.integer]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the similarity of all words to targets, and their fit to the places of the targets, shape (n, V)."""
+        U, C = unit_rows(self.vectors_), unit_rows(self.contexts_)
+        return (U[targets] @ U.T + C[targets] @ C.T) / 2, self.places(contexts) @ U.T
 
 
 def contexts_of(
