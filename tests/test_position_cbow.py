@@ -1,8 +1,11 @@
 """Continuous bag of words with weights of positions: agreement with a slow twin, and planted places."""
 
+import json
+
 import numpy as np
 import pytest
 
+from helpers import invoke
 from polyadic import Corpus, PositionCBOW
 from polyadic.core.errors import InputError
 from polyadic.words.kernels import POSITION_RATE, cbow_epoch
@@ -18,6 +21,10 @@ def loss_of(U, C, D, targets, places):
     return total
 
 
+def index_of(model):
+    return {word: row for row, word in enumerate(model.words_)}
+
+
 def test_an_epoch_is_a_step_along_the_gradient():
     """Without negative samples and with a small rate, the vectors move against the gradient of the loss."""
     rng = np.random.default_rng(0)
@@ -26,11 +33,12 @@ def test_an_epoch_is_a_step_along_the_gradient():
     after = [each.astype(np.float32) for each in before]
     rate = 1e-3
     none = {"negative": 0, "rates": (rate, rate), "state": np.uint64(1)}
-    loss = cbow_epoch(ids, sentences, *after, np.ones(3), np.zeros(2, np.int32), **none)
+    loss, words = cbow_epoch(ids, sentences, *after, np.ones(3), np.zeros(2, np.int32), **none)
     places = [[(2, 0), (3, 1)], [(1, 2), (2, 1)], [(0, 2), (1, 0)], [(3, 0)], [(0, 1)]]
     places[3], places[4] = [(2, 0)], [(1, 1)]  # the unknown word takes up a position
     targets = [2, 0, 1, 1, 0]
-    assert loss == pytest.approx(loss_of(*before, targets, places) / 5, rel=1e-2)
+    assert words == 5
+    assert loss == pytest.approx(loss_of(*before, targets, places), rel=1e-2)
 
     numbers = [2, 2, 2, 1, 1]  # of context words: their gradient is not divided by them, as in word2vec
     for k, scale in ((0, 1.0), (1, None), (2, None)):
@@ -53,12 +61,12 @@ def test_words_that_fit_a_place_are_predicted():
     rows = [" ".join(rng.choice(each) for each in (before, nouns, after)) for _ in range(3000)]
     corpus = Corpus.build(rows, min_count=1, stop_words=[])
     model = PositionCBOW(12, width=2, epochs=5, sample=0, seed=0).fit(corpus)
-    index = corpus.vocabulary.index
+    index = index_of(model)
     first = model.places([[-1, -1, index["noun3"], index["right1"]]])  # a place before a noun
     last = model.places([[index["left1"], index["noun3"], -1, -1]])
     for h, words in ((first, before), (last, after)):
         scores = model.vectors_ @ h[0] + model.log_noise_
-        assert {corpus.vocabulary.words[k] for k in np.argsort(-scores)[:6]} == {*words}
+        assert {model.words_[k] for k in np.argsort(-scores)[:6]} == {*words}
     assert model.history_[-1] < model.history_[1] < model.history_[0]
     again = PositionCBOW(12, width=2, epochs=5, sample=0, seed=0).fit(corpus)
     assert np.array_equal(again.vectors_, model.vectors_)
@@ -81,12 +89,25 @@ def test_substitutes_fit_the_word_and_the_place():
             assert each.score == pytest.approx(expected_score, rel=1e-5)
     (only,) = model.substitutes("the wild bat slept", "bat", candidates=["saw", "unknown"])
     u, v = (vectors / np.linalg.norm(vectors, axis=1)[:, None] for vectors in (model.vectors_, model.contexts_))
-    s, b = corpus.vocabulary.index["saw"], corpus.vocabulary.index["bat"]
+    s, b = index_of(model)["saw"], index_of(model)["bat"]
     assert only.similarity == pytest.approx((u[s] @ u[b] + v[s] @ v[b]) / 2, rel=1e-4)
     with pytest.raises(InputError, match="'bot' is not in the vocabulary; did you mean 'bat'"):
         model.substitutes("the wild bot slept", "bot")
     with pytest.raises(InputError, match="does not contain the word 'fox'"):
         model.substitutes("the wild bat slept", "fox")
+
+
+def test_function_words_are_in_every_corpus():
+    """The model is the same with and without stop words in the vocabulary of the corpus, and has the frequent words."""
+    rows = ["the red rose and the blue sky", "a red rose"] * 9 + ["rare"]
+    models = [
+        PositionCBOW(3, width=1, epochs=2, seed=0).fit(Corpus.build(rows, min_count=1, stop_words=stop))
+        for stop in ([], ["the", "and", "a"])
+    ]
+    assert sorted(models[0].words_) == ["a", "and", "blue", "red", "rose", "sky", "the"]
+    assert np.array_equal(models[0].vectors_, models[1].vectors_)
+    with pytest.raises(InputError, match="0 words of the text occur at least 99 times; lower min_count"):
+        PositionCBOW(3, min_count=99).fit(Corpus.build(rows, min_count=1))
 
 
 def test_contexts_are_words_of_the_sentence():
@@ -97,6 +118,20 @@ def test_contexts_are_words_of_the_sentence():
 
 
 def test_contexts_of_another_width_are_refused():
-    model = PositionCBOW(2, width=2, epochs=1, seed=0).fit(Corpus.build(["a b c"] * 3, min_count=1, stop_words=[]))
+    model = PositionCBOW(2, width=2, epochs=1, min_count=1, seed=0).fit(
+        Corpus.build(["a b c"] * 3, min_count=1, stop_words=[])
+    )
     with pytest.raises(InputError, match="contexts must have 4 columns"):
         model.places([[0, 1]])
+
+
+def test_commands(tmp_path):
+    """A model is trained from a text, and lists substitutes for a word of a sentence."""
+    (tmp_path / "a.txt").write_text("the wild owl slept. the wild fox slept. a wooden axe broke. " * 200)
+    how = ["--rank", "8", "--epochs", "10", "--set", "sample=0"]
+    made = invoke("substitutes", "train", tmp_path / "a.txt", "--out", tmp_path / "m", *how, "--json")
+    assert json.loads(made.stdout)["words"] == 9
+    asked = invoke("substitutes", "list", tmp_path / "m", "the wild owl slept", "owl", "--top", "1", "--json")
+    (found,) = json.loads(asked.stdout)["substitutes"]
+    assert (found["word"], {*found}) == ("fox", {"word", "score", "similarity", "fit"})
+    assert "does not contain the word 'axe'" in invoke("substitutes", "list", tmp_path / "m", "the owl", "axe").output

@@ -96,7 +96,7 @@ EXAMPLES = [
         ask=lambda model: [model.embedding(CORPUS.vocabulary.words).vectors, model.history_],
     ),
     Example(
-        make=lambda: PositionCBOW(2, width=1, epochs=2, sample=0, seed=0),
+        make=lambda: PositionCBOW(2, width=1, epochs=2, sample=0, min_count=1, seed=0),
         fit=lambda model: model.fit(CORPUS),
         ask=lambda model: [
             model.embedding(CORPUS.vocabulary.words).vectors,

@@ -31,6 +31,7 @@ from polyadic.tables.task import TASK as TABLE
 from polyadic.text.task import TASK as TEXT
 from polyadic.text.usage_task import TASK as USAGE
 from polyadic.topics.task import TASK as TOPICS
+from polyadic.words.substitution_task import TASK as SUBSTITUTES
 from polyadic.words.task import COUNTING
 from polyadic.words.task import TASK as WORDS
 
@@ -56,6 +57,7 @@ TASKS = {
 EXAMPLES = {verb.name: verb.example for tasks in TASKS.values() for task in tasks for verb in task.verbs.values()}
 """Examples of the commands that have no group, by name."""
 FAMILIES: dict[str, dict[str, Task]] = {
+    "Words": {"substitutes": SUBSTITUTES},
     "Text": {"topics": TOPICS, "sentences": SENTENCES, "classify": CLASSIFY},
     "Tables and relations": {
         "complete": COMPLETE,

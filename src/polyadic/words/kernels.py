@@ -581,8 +581,8 @@ def cbow_epoch(
     negative: int,
     rates: Sequence[float],
     state: np.uint64,
-) -> float:
-    """Update the vectors in place with each word of a text; return the mean loss of the predicted words.
+) -> tuple[float, int]:
+    """Update the vectors in place with each word of some sentences; return the loss and the number of predicted words.
 
     Words are ids below ``len(U)``, others take up a position. A word is predicted with the probability ``kept``;
     negative samples are drawn from ``table``. The learning rate goes from the first of ``rates`` to the second.
@@ -591,8 +591,7 @@ def cbow_epoch(
         raise ValueError(f"vectors of shapes {U.shape}, {C.shape} and {D.shape} do not belong together")
     if len(table) & (len(table) - 1) or table.min() < 0 or table.max() >= len(U) or sentences[-1] > len(ids):
         raise ValueError("the table must have a power of two of known words, and sentences must be inside the text")
-    loss, words = _cbow(ids, sentences, U, C, D, kept, table, negative, rates[0], rates[1], np.uint64(state))
-    return float(loss / max(words, 1))
+    return _cbow(ids, sentences, U, C, D, kept, table, negative, rates[0], rates[1], np.uint64(state))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -613,7 +612,7 @@ def _cbow(ids, sentences, U, C, D, kept, table, negative, first_rate, last_rate,
     loss, words = 0.0, 0
     for s in range(len(sentences) - 1):
         low, high = sentences[s], sentences[s + 1]
-        rate = np.float32(first_rate + (last_rate - first_rate) * low / len(ids))
+        rate = np.float32(first_rate + (last_rate - first_rate) * s / (len(sentences) - 1))
         for i in range(low, high):
             t = ids[i]
             if t < 0 or t >= V:

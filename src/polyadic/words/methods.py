@@ -94,12 +94,11 @@ METHODS = {
     "glove": WordMethod("GloVe", "counts", **PAIRS),
     "cbow": WordMethod("Word2Vec", "corpus", {"method": "cbow"}),
     "sgns": WordMethod("Word2Vec", "corpus", {"method": "sgns"}),
-    "position-cbow": WordMethod("PositionCBOW", "corpus"),
     "random": WordMethod("RandomVectors", "corpus"),
 }
 STARTED = ("JointCP", "SymmetricCP")  # models that can start from given vectors, such as those of an interrupted fit
-RENAMED = {"Word2Vec": {"window": "context"}, "PositionCBOW": {"width": "context"}}
-"""Settings of models with another name here, because ``window`` and ``width`` are those for counting tuples."""
+RENAMED = {"Word2Vec": {"window": "context"}}
+"""Settings of models with another name here, because ``window`` is the kind of window for counting tuples."""
 RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names in RENAMED.items()}
 
 

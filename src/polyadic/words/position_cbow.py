@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_int, meant
+from polyadic.core.errors import InputError, check_int, counted, meant
 from polyadic.core.model import Amount, Callback, Count, Positive
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import unit_rows
-from polyadic.text.counts import positioned
 from polyadic.text.tokens import Tokenizer
 from polyadic.words.base import SMALLER, WordModel
 from polyadic.words.kernels import cbow_epoch
@@ -22,11 +21,14 @@ from polyadic.words.kernels import cbow_epoch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.text.corpus import Corpus
+    from polyadic.text.store import TextStore
 
 EXPONENT = 0.75  # exponent of the counts in negative sampling
 LAST_LEARNING_RATE = 1e-4
 DRAWN = 1 << 20  # size of the table from which negative samples are drawn
+MIN_WORDS = 3
+PIECE = 1 << 13  # sentences
+READ, MIN_EPOCHS, MAX_EPOCHS = 10_000_000, 3, 30  # words to read in all epochs, and limits of their number
 PLACES, NEAREST = 500, 20  # places and nearest words from which the scales of both terms of a score are estimated
 
 
@@ -50,18 +52,19 @@ class PositionCBOW(WordModel):
               \qquad n_k \sim \#(n)^{3/4}
 
     The association of a word, a context word and a position, :math:`\sum_r u_{wr} v_{cr} d_{jr}`, is a CP decomposition
-    whose third mode is the position. The window is measured in running words within the sentence; words outside of the
-    vocabulary take up a position. Build the corpus with ``stop_words=[]`` (the default in Python), so that the model
-    also learns from function words. Frequent words are subsampled as targets, but not as context words. As in the
-    reference program of word2vec, the gradient of :math:`v` is not divided by :math:`n`; that of :math:`d` is
-    multiplied by 0.05. The learning rate decreases linearly.
+    whose third mode is the position. The window is measured in running words within the sentence, including the words
+    that other models remove from a corpus, such as function words; rare words take up a position. Frequent words are
+    subsampled as targets, but not as context words. As in the reference program of word2vec, the gradient of :math:`v`
+    is not divided by :math:`n`; that of :math:`d` is multiplied by 0.05. The learning rate decreases linearly.
 
     Parameters
     ----------
     width : int
         Number :math:`m` of words on each side.
-    epochs : int
-        Number of training epochs.
+    min_count : int
+        Minimum frequency of a word.
+    epochs : int, optional
+        Number of training epochs (default: from 3 to 30, so that at least ten million words are read).
     negative : int
         Number :math:`K` of negative samples.
     sample : float
@@ -101,7 +104,7 @@ class PositionCBOW(WordModel):
     --------
     >>> from polyadic import Corpus
     >>> corpus = Corpus.build(["a red rose", "a red rose", "the blue sky", "a blue rose"] * 9, min_count=1)
-    >>> model = PositionCBOW(8, width=2, epochs=50, sample=0, seed=0).fit(corpus)
+    >>> model = PositionCBOW(8, width=2, epochs=50, sample=0, seed=0).fit(corpus)  # of words that occur 5 times
     >>> model.vectors_.shape, model.positions_.shape
     ((6, 8), (4, 8))
     >>> [each.word for each in model.substitutes("a red rose", "red", candidates=["sky", "blue"])]
@@ -110,28 +113,44 @@ class PositionCBOW(WordModel):
 
     _: KW_ONLY
     width: Count = 5
-    epochs: Count = 3
+    min_count: Count = 5
+    epochs: Count | None = None
     negative: Count = 8
     sample: Amount = 1e-4
     learning_rate: Positive = 0.05
     callback: Callback = None
 
-    def fit(self, corpus: Corpus) -> Self:
-        """Train on the running words of a corpus; one thread, so that results are reproducible."""
+    def fit(self, corpus: TextStore) -> Self:
+        """Train on the running words of a corpus; one thread, so that results are reproducible.
+
+        InputError is raised if too few words occur often enough, or if the learning rate is too large.
+        """
         self.check()
-        ids, sentences = positioned(corpus, "running")
-        counts = corpus.vocabulary.counts.astype(np.float64)
+        text = corpus.text
+        text.verify()
+        of_form = text.word_of
+        counts = np.bincount(of_form + 1, text.form_counts, minlength=1)[1:]
+        counts = counts[counts >= self.min_count]  # words are in descending order of frequency
+        if len(counts) < MIN_WORDS:
+            raise InputError(
+                f"{counted(len(counts), 'word')} of the text {'occurs' if len(counts) == 1 else 'occur'} at least"
+                f" {counted(self.min_count, 'time')}; lower min_count, or use a larger text",
+                "min_count",
+            )
+        ids = np.where(of_form < len(counts), of_form, -1).astype(np.int32)[text.forms]
+        sentences = np.asarray(text.sentences)
         what = f"vectors of rank {self.rank} for {len(counts):,} words"
         check_memory(8.0 * len(counts) * self.rank + 4.0 * len(ids), what, SMALLER)
+        epochs = self.epochs or int(np.clip(READ // len(ids), MIN_EPOCHS, MAX_EPOCHS))
         noise = counts**EXPONENT / (counts**EXPONENT).sum()
         rng = np.random.default_rng(self.seed)
-        solver = self._epochs(ids.astype(np.int32), sentences, counts / len(ids), noise, rng)
-        found = self._keep(run(solver, max_iter=self.epochs, callback=self.callback))
+        solver = self._epochs(epochs, ids, sentences, counts / len(ids), noise, rng)
+        found = self._keep(run(solver, max_iter=epochs, callback=self.callback))
         self.vectors_, self.contexts_, self.positions_ = found
         self.log_noise_ = np.log(noise)
-        self.words_ = list(corpus.vocabulary.words)
+        self.words_ = text.words[: len(counts)]
         self.language_ = corpus.settings["language"]
-        at = np.flatnonzero(ids < len(counts))
+        at = np.flatnonzero(ids >= 0)
         at = at[rng.integers(0, len(at), PLACES)]
         similarity, fit = self._scored(contexts_of(ids, sentences, at, self.width), ids[at])
         near = np.argsort(-similarity, axis=1)[:, 1 : NEAREST + 1]
@@ -141,6 +160,7 @@ class PositionCBOW(WordModel):
 
     def _epochs(
         self,
+        epochs: int,
         ids: NDArray[np.int32],
         sentences: NDArray[np.int64],
         frequencies: NDArray[np.float64],
@@ -155,11 +175,17 @@ class PositionCBOW(WordModel):
         kept = np.minimum(1, np.sqrt(self.sample / frequencies)) if self.sample else np.ones(V)
         table = np.searchsorted(np.cumsum(noise), (np.arange(DRAWN) + 0.5) / DRAWN).clip(max=V - 1).astype(np.int32)
         loss = (self.negative + 1) * float(np.log(2))
-        for epoch in range(self.epochs + 1):
+        for epoch in range(epochs + 1):
             yield Sweep([U, C, D], loss)
-            rates = [LAST_LEARNING_RATE + self.learning_rate * (1 - k / self.epochs) for k in (epoch, epoch + 1)]
-            state = rng.integers(2**64, dtype=np.uint64)
-            loss = cbow_epoch(ids, sentences, U, C, D, kept, table, negative=self.negative, rates=rates, state=state)
+            losses, words = 0.0, 0
+            for start in range(0, len(sentences) - 1, PIECE):  # so that Ctrl-C is noticed
+                some = sentences[start : start + PIECE + 1]
+                done = ((epoch + each / sentences[-1]) / epochs for each in (some[0], some[-1]))
+                rates = [LAST_LEARNING_RATE + self.learning_rate * (1 - share) for share in done]
+                how: dict[str, Any] = {"negative": self.negative, "rates": rates, "state": rng.integers(2**64, dtype=np.uint64)}
+                piece = cbow_epoch(ids, some, U, C, D, kept, table, **how)
+                losses, words = losses + piece[0], words + piece[1]
+            loss = losses / max(words, 1)
             if not np.isfinite(loss):
                 raise InputError(
                     f"the loss became {loss} with learning_rate={self.learning_rate:g}; lower learning_rate",

@@ -34,7 +34,6 @@ TASK = Task("words", "Train word vectors, and look at them.")
 MODELS = (
     "polyadic.tables.vectors:CorrespondenceVectors",
     "polyadic.words.random_baseline:RandomVectors",
-    "polyadic.words.position_cbow:PositionCBOW",
     "polyadic.words.neural:Word2Vec",
     "polyadic.words.glove:GloVe",
     "polyadic.words.sparse_coding:NNSE",
