@@ -79,7 +79,7 @@ def test_templates_are_of_convolutional_models(lines, models):
     assert len(found) == 4 * 2
     sentences = lines.read_text(encoding="utf-8").split("\n")
     for one in found:
-        words = sentences[one["line"] - 1].split()
+        words = sentences[one["number"] - 1].split()
         assert words[one["word"] - 1 :][:3] == one["words"].split()
     assert "has no filters" in run("templates", models / "sif", lines).output
 

@@ -20,7 +20,6 @@ import pytest
 import workspaces
 from polyadic.explore import server
 from polyadic.explore.answers import ANSWERS
-from polyadic.interface.task import parameters
 
 TOKEN, PORT = "token", 8000
 BASE = f"http://127.0.0.1:{PORT}"
@@ -187,9 +186,7 @@ def test_openapi(workspace):
     for name, function in ANSWERS.items():
         about = described["paths"][f"/api/{name}"]["get"]
         assert about["summary"].endswith((".", ":"))
-        assert [each["name"] for each in about.get("parameters", [])] == [each.name for each in parameters(function)][
-            1:
-        ]
+        assert [each["name"] for each in about.get("parameters", [])] == [*inspect.signature(function).parameters][1:]
     (top,) = [each for each in described["paths"]["/api/word"]["get"]["parameters"] if each["name"] == "top"]
     assert {"type": "integer", "minimum": 1, "maximum": 1000, "default": 30}.items() <= top["schema"].items()
     (sort,) = [each for each in described["paths"]["/api/lines"]["get"]["parameters"] if each["name"] == "sort"]

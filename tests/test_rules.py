@@ -53,9 +53,6 @@ KEYWORDS_ARE_REFUSED |= {
     "interface/errors.py: main",
     "interface/task.py: verb",
 }  # typer's context and Verb take no others
-KEYWORDS_ARE_REFUSED |= {
-    f"explore/answers/usage.py: {each}" for each in ("word_list", "ngrams", "collocates", "diversity")
-}  # they go to methods without **kwargs
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

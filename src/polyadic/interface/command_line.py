@@ -260,14 +260,15 @@ def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
             typer.echo("All settings, for --set NAME=VALUE:\n")
         width, indent = shutil.get_terminal_size().columns, " " * 6
         for setting in settable.values():
-            default = setting.shown_default or _as_typed(str(setting.default))
-            typer.echo(f"  {setting.name}: {_as_typed(spelled(setting.hint))} (default: {default})")
+            default = f"default: {setting.shown_default or _as_typed(str(setting.default))}"
+            about = "required" if setting.default is NONE else default
+            typer.echo(f"  {setting.name}: {_as_typed(spelled(setting.hint))} ({about})")
             lines = textwrap.wrap(setting.help, width - len(indent), break_on_hyphens=False)
             typer.echo(textwrap.indent("\n".join(lines), indent))
         raise typer.Exit
 
-    about = "Show the full help with all options and settings, and exit."
-    option = typer.Option("--help-all", callback=show_all, is_eager=True, help=about)
+    text = "Show the full help with all options and settings, and exit."
+    option = typer.Option("--help-all", callback=show_all, is_eager=True, help=text)
     return _keyword("help_all", False, Annotated[bool, option])
 
 

@@ -113,16 +113,11 @@ class Task:
 
 
 def parameters(function: Callable[..., Any]) -> list[Parameter]:
-    """Return the parameters of a function with types, defaults and help texts.
-
-    A function with ``**how`` may have an attribute ``rest``, the ``"module:Class.method"`` that takes these parameters.
-    """
+    """Return the parameters of a function with types, defaults and help texts."""
     described = descriptions(function.__doc__)
     known = vars(typing) | function.__globals__  # names that are imported for types only are objects, not options
     found = []
     for each in inspect.signature(function).parameters.values():
-        if each.kind is inspect.Parameter.VAR_KEYWORD:
-            continue
         hint = each.annotation
         if isinstance(hint, str):
             try:
@@ -133,9 +128,7 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
         about = described.get(each.name, _sentence(shared.text) if shared else ("", ""))
         positional = each.kind is not inspect.Parameter.KEYWORD_ONLY
         found.append(Parameter(each.name, hint, each.default, *about, positional=positional))
-    names = {each.name for each in found}
-    more = fields_of(function.rest) if hasattr(function, "rest") else ()
-    return [*found, *(each for each in more if each.name not in names and readable(each.hint))]
+    return found
 
 
 @functools.cache

@@ -438,8 +438,8 @@ def templates(
     found = enumerate(strongest(model, _read(lines, reading), top=top)[:coordinates])
     numbered = [(f"{k}.{at}", one) for k, each in found for at, places in enumerate(each) for one in places]
     rows = [
-        {"filter": name, "activation": round(value, 3), "line": line + 1, "word": place + 1, "words": " ".join(words)}
-        for name, (value, line, place, words) in numbered
+        {"filter": name, "activation": round(value, 3), "number": k + 1, "word": place + 1, "words": " ".join(words)}
+        for name, (value, k, place, words) in numbered
     ]
     return {"templates": rows}
 

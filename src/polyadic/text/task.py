@@ -97,18 +97,18 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
         return Corpus.build(place, **settings)
     path = path.absolute()
     stem = path.parent / (path.name.split(".")[0] or path.name)
-    alike = {path, *map(Path, glob.glob(f"{glob.escape(str(stem))}.*")), *([stem] if stem.exists() else [])}  # noqa: PTH207
-    name = stem.name if len(alike) == 1 else path.name  # as a.txt beside a.txt.gz
-    kept = path.parent / f"{name}-corpus"
-    if (kept / "meta.json").is_file():
-        made = read_meta(kept).get("settings", {})
-        if made.get("source") == stamp(place) and all(made.get(key) == value for key, value in how.items()):
+    places = dict.fromkeys(path.parent / f"{each.name}-corpus" for each in (stem, path))
+    made = {kept: read_meta(kept).get("settings", {}) for kept in places if (kept / "meta.json").is_file()}
+    for kept, settings_of in made.items():
+        if settings_of.get("source") == stamp(place) and all(settings_of.get(key) == how[key] for key in how):
             with contextlib.suppress(InputError):  # of an earlier version
                 return TextStore.open(kept)
-        if made.get("min_count") != 1 or made.get("stop_words"):
-            raise InputError(
-                f"{kept} was not built from {place} as it is now; give the corpus folder instead, or delete it"
-            )
+    alike = {path, *map(Path, glob.glob(f"{glob.escape(str(stem))}.*")), *([stem] if stem.exists() else [])}  # noqa: PTH207
+    kept = [*places][0 if len(alike) == 1 else -1]  # as a.txt beside a.txt.gz
+    if kept in made and (made[kept].get("min_count") != 1 or made[kept].get("stop_words")):
+        raise InputError(
+            f"{kept} was not built from {place} as it is now; give the corpus folder instead, or delete it"
+        )
     note_documents(place, reading)
     if not os.access(kept.parent, os.W_OK):
         note(f"the folder {kept.parent} is read-only, so the corpus is not saved")

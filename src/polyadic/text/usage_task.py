@@ -120,12 +120,16 @@ def _print_barcode(result: dict[str, Any]) -> None:
 
 
 def _verb(
-    method: str, example: str, *options: str, show: Callable[[dict[str, Any]], None] | None = None
+    method: str,
+    example: str,
+    *options: str,
+    show: Callable[[dict[str, Any]], None] | None = None,
+    fixed: tuple[str, ...] = ("n", "words"),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that makes a command of a function that calls a method of Usage."""
     settings = {"reading": READING, "how": f"polyadic.text.usage:Usage.{method}", "rows": f"{__name__}:Rows"}
     return TASK.verb(
-        example=example, settings=settings, options=(*options, "csv", "field"), show=show or _columns(), fixed=("n",)
+        example=example, settings=settings, options=(*options, "csv", "field"), show=show or _columns(), fixed=fixed
     )
 
 
@@ -299,7 +303,7 @@ def diversity(
     return rows.answer(found[: rows.top])
 
 
-@_verb("trends", "polyadic trends stories.csv goose bird --field text --by story", "by", "where")
+@_verb("trends", "polyadic trends stories.csv goose bird --field text --by story", "by", "where", fixed=("top",))
 def trends(
     corpus: CorpusOrText, queries: Queries, *, reading: Reading, rows: Rows, how: dict[str, Any], force: bool = False
 ) -> dict[str, Any] | None:

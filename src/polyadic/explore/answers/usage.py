@@ -1,68 +1,83 @@
 """Word lists, n-grams, collocations, keywords, lexical diversity, trends and dispersion plots of the running text.
 
-The functions call the methods of :class:`polyadic.text.usage.Usage`, which also describe their parameters; a row has
-the fields of the named tuple.
+The functions call the methods of :class:`polyadic.text.usage.Usage`; a row has the fields of the named tuple.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from polyadic.core.settings import Count, Within  # the server reads annotations
-from polyadic.explore.answers.common import Answer, Top, rows
+from polyadic.core.settings import Count, Within
+from polyadic.explore.answers.common import Top, rows
 from polyadic.explore.answers.parts import parts_of
-from polyadic.text.usage import Keyness, Order, fullest
+from polyadic.text.occurrences import MAX_WIDTH
+from polyadic.text.usage import Collocation, Keyness, Order, Sort, fullest
 
 if TYPE_CHECKING:
+    from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
 
 BINS = 200  # number of parts of a document in a dispersion plot
+Near = Annotated[int, Within(0, MAX_WIDTH)]
 
 
-def _asks(method: str) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """Return a decorator of a function whose other parameters are those of a method of Usage."""
-
-    def complete(function: Callable[..., Answer]) -> Callable[..., Answer]:
-        function.rest = f"polyadic.text.usage:Usage.{method}"  # type: ignore[attr-defined]
-        return function
-
-    return complete
-
-
-@_asks("word_list")
 def word_list(
-    workspace: Workspace, *, field: str | None = None, value: str | None = None, top: Top = 50, **how: Any
+    workspace: Workspace,
+    *,
+    query: str | None = None,
+    attribute: str = "lc",
+    field: str | None = None,
+    value: str | None = None,
+    min_count: Count = 1,
+    sort: Sort = "frequency",
+    top: Top = 50,
 ) -> Answer:
     """Return the words of the text, or those that match a query, with their frequency and dispersion."""
     where = _where(field, value)
-    return {"rows": rows(workspace.corpus.word_list(where=where, top=top, **how)), "tokens": _tokens(workspace, where)}
+    how: dict[str, Any] = {"query": query, "attribute": attribute, "where": where, "min_count": min_count}
+    return {"rows": rows(workspace.corpus.word_list(**how, sort=sort, top=top)), "tokens": _tokens(workspace, where)}
 
 
-@_asks("ngrams")
 def ngrams(
-    workspace: Workspace, *, field: str | None = None, value: str | None = None, top: Top = 50, **how: Any
+    workspace: Workspace,
+    n: Order = 2,
+    *,
+    query: str | None = None,
+    attribute: str = "lc",
+    field: str | None = None,
+    value: str | None = None,
+    min_count: Count = 2,
+    min_range: Count = 1,
+    sort: Sort = "frequency",
+    top: Top = 50,
 ) -> Answer:
     """Return the n-grams of the text, or those that contain a query, with their frequency and dispersion."""
     where = _where(field, value)
-    return {"rows": rows(workspace.corpus.ngrams(where=where, top=top, **how)), "tokens": _tokens(workspace, where)}
+    how: dict[str, Any] = {"query": query, "attribute": attribute, "where": where, "min_count": min_count}
+    found = workspace.corpus.ngrams(n, **how, min_range=min_range, sort=sort, top=top)
+    return {"rows": rows(found), "tokens": _tokens(workspace, where)}
 
 
-@_asks("collocates")
 def collocates(
     workspace: Workspace,
     query: str,
     *,
+    left: Near = 5,
+    right: Near = 5,
+    across: bool = False,
+    attribute: str = "lc",
     field: str | None = None,
     value: str | None = None,
+    min_count: Count = 2,
+    sort: Collocation = "log_likelihood",
     top: Top = 50,
-    **how: Any,
 ) -> Answer:
     """Return the collocates of a query with association measures and the counts at each position."""
     where = _where(field, value)
-    found = workspace.corpus.collocates(query, where=where, top=top, **how)
+    how: dict[str, Any] = {"left": left, "right": right, "across": across, "attribute": attribute, "where": where}
+    found = workspace.corpus.collocates(query, **how, min_count=min_count, sort=sort, top=top)
     return {"query": query, "count": workspace.corpus.lines.count(query, where=where), "rows": rows(found)}
 
 
@@ -110,10 +125,18 @@ def keywords(
     }
 
 
-@_asks("diversity")
-def diversity(workspace: Workspace, *, field: str | None = None, value: str | None = None, **how: Any) -> Answer:
+def diversity(
+    workspace: Workspace,
+    *,
+    by: str | None = None,
+    attribute: str = "lc",
+    field: str | None = None,
+    value: str | None = None,
+    window: Count = 100,
+) -> Answer:
     """Return the lexical diversity of the text, of each document, or of each value of a field."""
-    return {"rows": rows(workspace.corpus.diversity(where=_where(field, value), **how))}
+    found = workspace.corpus.diversity(by, attribute=attribute, where=_where(field, value), window=window)
+    return {"rows": rows(found)}
 
 
 def trends(
