@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -182,8 +182,8 @@ class PositionCBOW(WordModel):
                 some = sentences[start : start + PIECE + 1]
                 done = ((epoch + each / sentences[-1]) / epochs for each in (some[0], some[-1]))
                 rates = [LAST_LEARNING_RATE + self.learning_rate * (1 - share) for share in done]
-                how: dict[str, Any] = {"negative": self.negative, "rates": rates, "state": rng.integers(2**64, dtype=np.uint64)}
-                piece = cbow_epoch(ids, some, U, C, D, kept, table, **how)
+                state = rng.integers(2**64, dtype=np.uint64)
+                piece = cbow_epoch(ids, some, U, C, D, kept, table, negative=self.negative, rates=rates, state=state)
                 losses, words = losses + piece[0], words + piece[1]
             loss = losses / max(words, 1)
             if not np.isfinite(loss):
