@@ -15,7 +15,8 @@ from polyadic.core.errors import InputError
 from polyadic.core.losses import Poisson, Squared
 from polyadic.core.objective import Objective
 from polyadic.core.penalties import L2, NonNegative, PositiveL1
-from polyadic.core.solvers.run import DivergedWarning, Sweep, run
+from polyadic.core.solvers.run import DivergedWarning, NotConvergedWarning, Sweep, run
+from polyadic.topics import NMF
 from polyadic.words.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from polyadic.words.orders import best_scale, given_start, positive_start, symmetric_terms, zero_unobserved
 from polyadic.words.symmetric import SymmetricCP
@@ -59,6 +60,13 @@ def test_divergence_keeps_the_last_good_factors(value):
         result = run(sweeps([3, 2, 1, value, 0]), max_iter=9, tol=1e-3)
     assert (result.factors[0].item(), result.history) == (1, [3, 2, 1])
     assert (result.diverged, result.converged, result.interrupted) == (True, False, False)
+
+
+def test_warnings_point_to_the_caller_of_fit():
+    """A warning that a fit has not converged shows the line of the user, not one of the library."""
+    with pytest.warns(NotConvergedWarning) as seen:
+        NMF(2, max_iter=1, tol=1e-9).fit(np.random.default_rng(0).random((9, 5)))
+    assert [warning.filename for warning in seen] == [__file__]
 
 
 def test_checkpoint_is_what_was_reached(tmp_path):

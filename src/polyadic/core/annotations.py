@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-__all__ = ["AnyArray", "Array", "ArrayLike", "DTypeLike", "Factors", "Floats", "Ints", "Ints32", "Mask"]
+__all__ = ["AnyArray", "Array", "ArrayLike", "DTypeLike", "Factors", "Floats", "Ints", "Ints32", "Mask", "Path"]
 
 AnyArray = NDArray[Any]
 Array = NDArray[np.float64]

@@ -156,8 +156,14 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         return getattr(self.callback, "within", None)
 
     def _optimize(self, solver: Iterator[Sweep], *, measure: Callable[[Factors], float] | None = None) -> Factors:
-        """Run an iterative solver with the settings of the model, keep the record, and return the factors."""
-        return self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure))
+        """Run an iterative solver with the settings of the model, keep the record, and return the factors.
+
+        Warnings point to the line that calls ``fit``, if ``fit`` calls this method.
+        """
+        result = run(
+            solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure, stacklevel=4
+        )
+        return self._keep(result)
 
     def _keep(self, result: Result) -> Factors:
         """Store the record of an iterative fit in fitted attributes, and return the factors."""

@@ -407,9 +407,18 @@ def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, 
     """Return loss and gradient of the observed entries of a CP model, less their share in the loss of all zeros."""
     U, offsets, spare = laid
     if isinstance(part.loss, Squared):
-        how: dict[str, Any] = {"zero_weight": part.zero_weight, "scale": part.scale, "threads": threads, "spare": spare}
-        how["importance"] = stacked_importance(part, seen, part.slots)
-        value, gradient = kernels.cp_squared(part.indices, part.values, part.weights, U, offsets=offsets, **how)
+        value, gradient = kernels.cp_squared(
+            part.indices,
+            part.values,
+            part.weights,
+            U,
+            offsets=offsets,
+            zero_weight=part.zero_weight,
+            importance=stacked_importance(part, seen, part.slots),
+            scale=part.scale,
+            threads=threads,
+            spare=spare,
+        )
     else:
         derivatives = kernels.cp_predict(part.indices, U, offsets=offsets, threads=threads)
         value = 0.0

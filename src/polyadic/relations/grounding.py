@@ -186,7 +186,11 @@ class GroundingBatch(NamedTuple):
 
 
 class Groundings:
-    r"""Negative log-likelihood of rules, :math:`-\sum_g w_g \log [F_g]`, with ``drawn`` random groundings per known."""
+    r"""Negative log-likelihood of rules over their groundings: :math:`-\sum_g w_g \log [F_g]`.
+
+    ``drawn`` is the number of random pairs per epoch for each of the ``counts`` groundings of a rule with an observed
+    cell. Rules with swapped variables need reversed pairs (:meth:`~polyadic.relations.schema.Schema.with_reversed`).
+    """
 
     def __init__(self, schema: Schema, rules: Sequence[Rule], *, drawn: int = 1) -> None:
         check_rules(rules, schema)
@@ -259,7 +263,11 @@ def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
 
 
 class DerivedNegatives:
-    """Sampler of ``n_negatives``, which are not derived themselves, for each derived cell that is not observed."""
+    """Sampler of ``n_negatives`` for each derived cell that is not observed, anew in each epoch.
+
+    ``derived`` contains observed facts, too; no negative is derived. Without negatives, a conclusion that holds of all
+    pairs satisfies a rule.
+    """
 
     def __init__(
         self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float, single: Mask | None = None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
     from polyadic.relations.schema import Schema
 
-CellLoss = Callable[["AnyArray"], tuple[float, "AnyArray"]]
+CellLoss = Callable[[AnyArray], tuple[float, AnyArray]]
 """Map from the log-odds of n cells to their loss and its derivatives, shape (n,)."""
 MEASURED = 1 << 17  # approximate number of cells on which the loss is measured after each epoch
 CELLS = 4096  # number of cells whose rows of weights are processed together

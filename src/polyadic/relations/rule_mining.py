@@ -85,7 +85,10 @@ class RuleCounts(NamedTuple):
 
 
 def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
-    """Count the groundings of a rule with a true premise (of no implication, all), and those with a true conclusion."""
+    """Count the groundings of a rule whose premise is true, and those whose conclusion is true, too.
+
+    Unobserved facts count as false. Without an implication, all pairs are counted.
+    """
     check_rules([rule], schema)
     written = rule.formula.premise if isinstance(rule.formula, Implies) else And(())
     bindings, known = _grounded(rule, written, schema)
@@ -104,7 +107,10 @@ class Derivation(NamedTuple):
 
 
 def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, ...]) -> list[Derivation]:
-    """Return the rules that derive a fact, as of a schema, from other facts, in descending order of confidence."""
+    """Return the rules that derive a fact from other known facts, in descending order of confidence.
+
+    ``fact`` is subject, object and predicate, or entity and predicate, and need not be known.
+    """
     found = []
     names, (*pair, predicate) = schema.entities, fact
     for rule in rules:

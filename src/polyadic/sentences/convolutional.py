@@ -239,6 +239,8 @@ def sparse_codes(
     filters = f.reshape(-1, L, m)
     blocks = gram(np.pad(filters, ((0, 0), (0, 0), (0, n - m))))
     which = np.broadcast_to(np.arange(len(filters)).reshape(kinds), lead).ravel()
-    how: dict[str, Any] = {"l1": np.broadcast_to(penalty, lead).ravel(), "tol": tol, "sweeps": sweeps}
-    codes = kernels.sparse_activations(filters, blocks, y.reshape(-1, n), which=which, **how, threads=cores())
+    signals, l1 = y.reshape(-1, n), np.broadcast_to(penalty, lead).ravel()
+    codes = kernels.sparse_activations(
+        filters, blocks, signals, which=which, l1=l1, tol=tol, sweeps=sweeps, threads=cores()
+    )
     return codes.reshape(*lead, L, n)

@@ -198,20 +198,26 @@ def from_text(text: str) -> WeightedAutomaton:
         raise InputError(f"line 1: expected the number of states and the number of symbols; got {first[:80]!r}")
     r, k = map(int, sizes)
     resources.check_memory(8.0 * k * r * r, f"an automaton of {r:,} states and {k:,} symbols", "check line 1")
-    A, ends, states = np.zeros((k, r, r)), {"start": np.zeros(r), "stop": np.zeros(r)}, range(r)
+    A, ends = np.zeros((k, r, r)), {"start": np.zeros(r), "stop": np.zeros(r)}
     for number, line in enumerate(lines, 2):
         parts = line.split()
         try:
             if parts[0] in ends:
                 name, i, weight = parts
-                ends[name][states.index(int(i))] = float(weight)
+                ends[name][_below(i, r)] = float(weight)
             else:
                 i, a, j, weight = parts
-                A[range(k).index(int(a)), states.index(int(i)), states.index(int(j))] = float(weight)
+                A[_below(a, k), _below(i, r), _below(j, r)] = float(weight)
         except (ValueError, IndexError):
             wanted = f"'state symbol state weight' with numbers below {r}, {k} and {r}, or 'start|stop state weight'"
             raise InputError(f"line {number}: expected {wanted}; got {line[:80]!r}") from None
     return WeightedAutomaton(ends["start"], A, ends["stop"])
+
+
+def _below(text: str, size: int) -> int:
+    if not 0 <= int(text) < size:
+        raise ValueError(text)
+    return int(text)
 
 
 def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *, min_weight: float = 0.01) -> str:

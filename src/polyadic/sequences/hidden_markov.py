@@ -50,8 +50,9 @@ class HiddenMarkov(Model):
     states : int
         Number of hidden states.
     init : {"best", "spectral", "anchors", "clusters", "random"}
-        Initialization of the EM algorithm: moments of three symbols (spectral), anchor symbols (anchors), clusters of
-        symbols (clusters; see :mod:`~polyadic.sequences.hidden_spectral`), random distributions (random), or the most
+        Initialization of the EM algorithm: moments of three symbols (spectral, see
+        :func:`~polyadic.sequences.hidden_spectral.spectral_chain`), anchor symbols (anchors), clusters of symbols
+        (clusters; for both see :mod:`~polyadic.sequences.hidden_spectral`), random distributions (random), or the most
         likely of the first three after ten iterations each (best). All but "random" allow at most as many states as
         symbols. For Gaussian emissions, "best" is "clusters" (k-means), and "random" uses random observations as means.
     emissions : {"symbols", "gaussian"}

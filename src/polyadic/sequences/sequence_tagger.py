@@ -131,7 +131,7 @@ class SequenceTagger(Model):
         return self
 
     def _sweeps(self, sentences: CodedSentences, gold: Ints32, F: int, Y: int) -> Iterator[Sweep]:
-        """Yield the weights and the mean sentence loss; without a rank the weights are one unconstrained matrix."""
+        """Yield the weights for F features and Y tags, without a rank one matrix, and the mean loss of a sentence."""
         rng = np.random.default_rng(self.seed)
         parts = TagParts(*(np.zeros(shape, np.float32) for shape in ((F, Y), (0, Y), (Y + 1, Y + 1))))
         if self.rank is not None:

@@ -89,6 +89,8 @@ class SpectralAutomaton(Model):
     tried_, history_ : dict of int to float, list of float
         Mean log-likelihood of a held-out string by rank, the best of several starts; and mean negative log-likelihood
         in each of the last passes over all strings.
+    interrupted_ : bool
+        Whether Ctrl-C stopped the fit; the automaton is then the best so far, without the held-out strings.
 
     Notes
     -----

@@ -144,7 +144,9 @@ class HigherOrderParser(LowRankParser):
         """Return the trees found from all starts, best first."""
         _check_length(forms)
         rng = np.random.default_rng(self.seed)
-        return self._search(self.restarts)(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)[0]
+        search = self._search(self.restarts)
+        trees, _ = search(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)
+        return trees
 
     def _search(self, restarts: int) -> TreeSearch:
         return TreeSearch(self._decode, self.decoding == "projective", self.one_root, restarts, NOISE, BEAM)
@@ -218,7 +220,8 @@ class TreeLearner(ArcLearner):
         self._delta = np.zeros(len(tree_parts.weights), np.float32)
 
     def _best(self, table: Ints32, scores: Array, heads: AnyArray) -> Ints32:
-        return self.search(table, scores, parts=self.tree_parts, rng=self.rng, wanted=heads)[0][0]
+        trees, _ = self.search(table, scores, parts=self.tree_parts, rng=self.rng, wanted=heads)
+        return trees[0]
 
     def _excess(self, table: Ints32, S: Array, heads: AnyArray, predicted: AnyArray) -> float:
         of_predicted, of_heads = score_trees(table, S, np.stack([predicted, heads]), self.tree_parts)

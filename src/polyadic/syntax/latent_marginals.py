@@ -107,9 +107,9 @@ class MarginalParser(Model):
         """Return the tree with the largest sum of phrase marginals, or the grammar's own parse if there is none."""
         sentence = self._sentence(words, tags)
         if sentence is not None:
-            sums = self._sums(sentence)
-            if sums[0] != 0 and np.isfinite(sums[0]):
-                gains = self._gains(sentence, self._shares(sentence.forest, *sums))
+            total, nodes, through = self._sums(sentence)
+            if total != 0 and np.isfinite(total):
+                gains = self._gains(sentence, self._shares(sentence.forest, total, nodes, through))
                 return self._built(sentence, best_edges(sentence.forest.edges, *gains))
         return self.grammar_.parse(words, tags=tags)
 

@@ -36,9 +36,6 @@ from polyadic.syntax.trees import Tree, untagged
 if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
-    Words = Sequence[str]
-    Column = Sequence[str] | None
-
 Decoding = Literal["projective", "any"]
 RELATION_BITS = 18  # base-2 logarithm of the relation weights, at most; 19 doubles the memory for .0004 more LAS
 BUFFER_SIZE = 1 << 22  # feature pairs in one buffer; an array per sentence fragments a tenth of the memory of learning
@@ -177,17 +174,33 @@ class LowRankParser(Model):
         return measure
 
     def parse(
-        self, forms: Words, tags: Words, *, pos: Column = None, lemmas: Column = None, features: Column = None
+        self,
+        forms: Sequence[str],
+        tags: Sequence[str],
+        *,
+        pos: Sequence[str] | None = None,
+        lemmas: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
     ) -> DependencyParse:
         """Return the highest-scoring tree of a sentence.
 
-        ``tags`` are parts of speech in the treebank's tag set; universal ones (``pos``), lemmas and morphological
-        features are those of CoNLL-U, ``"_"`` by default. All are lists of str of the length of ``forms``, above 0.
+        Parameters
+        ----------
+        forms, tags : sequence of str
+            Words of the sentence, and their parts of speech in the treebank's tag set, of the same length above 0.
+        pos, lemmas, features : sequence of str, optional
+            Universal parts of speech, lemmas and morphological features, as in CoNLL-U. Without them ``"_"`` is used.
         """
         return self._parsed(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
 
     def scores(
-        self, forms: Words, tags: Words, *, pos: Column = None, lemmas: Column = None, features: Column = None
+        self,
+        forms: Sequence[str],
+        tags: Sequence[str],
+        *,
+        pos: Sequence[str] | None = None,
+        lemmas: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
     ) -> Array:
         """Return the matrix of arc scores, with heads in the rows (row 0 is the root) and dependents in the columns."""
         return self._scores(forms, self._coder(_sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)))
@@ -252,7 +265,8 @@ class LowRankParser(Model):
 
     def _scores(self, forms: Sequence[str], table: Ints32) -> Array:
         dense = vector_rows(forms, self.vectors)
-        return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense)[0]
+        scores, _ = score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense)
+        return scores
 
     def _best(self, forms: Sequence[str], table: Ints32) -> Ints32:
         """Return the heads of the highest-scoring tree of a sentence."""
@@ -268,7 +282,7 @@ class LowRankParser(Model):
         self._coder = TokenCoder(self.features_)
 
 
-def _sentence(forms: Words, tags: Words, **columns: Column) -> Tree:
+def _sentence(forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> Tree:
     """Build an unparsed sentence from the given columns, where missing columns contribute no features."""
     given = [column for column in (forms, tags, *columns.values()) if column is not None]
     if any(isinstance(column, str) for column in given):

@@ -206,7 +206,8 @@ class ParserComponent(PipelineComponent):
         return (LowRankParser,)
 
     def _annotated(self, trees: Iterator[Tree]) -> Iterator[Tree]:
-        yield from self._read().annotate(trees)
+        annotated: Iterator[Tree] = self._read().annotate(trees)
+        return annotated
 
     def _write(self, doc: Any, sentences: list[list[Any]], annotated: Iterator[Tree]) -> None:
         heads = np.arange(len(doc))

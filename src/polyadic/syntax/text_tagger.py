@@ -115,10 +115,19 @@ class TextTagger(Model):
         return next(self.annotate([untagged(forms)]))
 
     def layers(self, sentences: list[list[str]], language: str | None) -> dict[str, list[list[str]]]:
-        """Return the layers ``pos``, ``tag`` and ``lemma``: universal and specific parts of speech, and lemmas.
+        """Return the universal and specific parts of speech and the lemmas of the words of sentences.
 
-        A sentence is its words between what is written before, between and after them. English, by its language code,
-        is split as in treebanks (*don't* is two words, of which the first one counts).
+        Parameters
+        ----------
+        sentences : list of list of str
+            Each sentence as its words between what is written before, between and after them.
+        language : str, optional
+            Language code. English is split as in treebanks (*don't* is two words, of which the first one counts).
+
+        Returns
+        -------
+        dict of str to list of list of str
+            The layers ``pos``, ``tag`` and ``lemma``.
         """
         banks = [_treebank_words(parts, english=language in (None, "en")) for parts in sentences]
         found: dict[str, list[list[str]]] = {"pos": [], "tag": [], "lemma": []}

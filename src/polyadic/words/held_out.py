@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import Ints, Mask
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.progress import tracked
 from polyadic.metrics.completion import Gap
@@ -25,14 +26,11 @@ from polyadic.text.tokens import Tokenizer
 from polyadic.text.weighting import ppmi
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from polyadic.core.entries import Entries
     from polyadic.text.corpus import Corpus
     from polyadic.text.vocabulary import Vocabulary
 
-    Ids = NDArray[np.int64]
-    Unseen = Callable[[Ids, Ids], NDArray[np.bool_]]
+    Unseen = Callable[[Ints, Ints], Mask]
 
 WRONG = 8  # words drawn for each case; the first that is valid is used
 MATCHED = 16  # words drawn among those seen with each given word; the one nearest in frequency is used
@@ -41,7 +39,7 @@ MAX_OWN_WORDS, MIN_OWN_WORDS, MIN_OWN_COUNT = 20, 10, 3
 """Maximum and minimum number of words characteristic of an article, and their minimum frequency in it."""
 
 
-def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[Ints, Ints]:
     """Split the documents at random; return the indices of training and held-out documents."""
     total = len(corpus.documents) - 1
     size = round(check_number("share", share) * total)
@@ -108,7 +106,7 @@ def gaps(
     return cases
 
 
-def _unseen(seen: Entries, other: Entries, back: Ids, given: Ids, words: Ids) -> NDArray[np.bool_]:
+def _unseen(seen: Entries, other: Entries, back: Ints, given: Ints, words: Ints) -> Mask:
     """Return a mask of the candidates for which the completed tuple occurs in neither training nor held-out text."""
     n, m = words.shape
     rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
@@ -120,14 +118,14 @@ def _unseen(seen: Entries, other: Entries, back: Ids, given: Ids, words: Ids) ->
     return np.asarray(new.reshape(n, m))
 
 
-def _first(words: Ids, fits: NDArray[np.bool_]) -> Ids:
+def _first(words: Ints, fits: Mask) -> Ints:
     """Return the first valid word in each row, or -1 if there is none."""
     at = fits.argmax(axis=1)
     rows = np.arange(len(words))
     return np.where(fits[rows, at], words[rows, at], -1)
 
 
-def _matched(train: Corpus, rows: Ids, unseen: Unseen, rng: np.random.Generator, width: int) -> Ids:
+def _matched(train: Corpus, rows: Ints, unseen: Unseen, rng: np.random.Generator, width: int) -> Ints:
     """Sample a wrong answer to each question from words that, like the answer, co-occur with all given words; or -1."""
     pairs = count(train, order=2, width=width).entries
     size = len(train.vocabulary)

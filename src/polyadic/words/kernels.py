@@ -28,20 +28,15 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from polyadic.core.annotations import AnyArray, Array, Factors, Floats, Ints, Ints32
 from polyadic.core.kernels.common import PARTS, checked, frozen, imap, in_threads, sum_of_parts, table
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Factors = list[Array]
-
-Parameters = tuple["NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]"]
+Parameters = tuple[Floats, Floats, Floats, Floats]
 FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reordered; infinities and NaN are preserved
 BLOCK = 1 << 22  # maximum size of the core contracted with the rows of a block of roots
 PART = 1 << 20
@@ -57,15 +52,17 @@ BATCH = 128  # fibres of a root that are multiplied at once: enough for a fast d
 class GloveCells:
     """Cells of a co-occurrence matrix in the order of GloVe updates, with log counts and weights."""
 
-    rows: NDArray[np.int32]
-    columns: NDArray[np.int32]
-    logs: NDArray[np.float32]
-    weights: NDArray[np.float32]
+    rows: Ints32
+    columns: Ints32
+    logs: Floats
+    weights: Floats
     size: int  # number of words
     rounds: list[list[tuple[int, int]]]  # spans of cells that share no word, by round
 
 
-def glove_arrange(indices: Array, logs: Array, weights: Array, *, size: int, rng: np.random.Generator) -> GloveCells:
+def glove_arrange(
+    indices: AnyArray, logs: AnyArray, weights: AnyArray, *, size: int, rng: np.random.Generator
+) -> GloveCells:
     """Copy the cells of a co-occurrence matrix in random order, in rounds that can be updated in parallel."""
     n = len(indices)
     if indices.shape != (n, 2) or not (len(logs) == len(weights) == n):
@@ -147,9 +144,9 @@ def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first,
 
 
 def cp_poisson(
-    indices: Array,
-    values: Array,
-    U: Array,
+    indices: AnyArray,
+    values: AnyArray,
+    U: AnyArray,
     *,
     offsets: Sequence[int],
     mode: int,
@@ -157,7 +154,7 @@ def cp_poisson(
     permuted: bool = False,
     measured: bool = False,
     threads: int,
-) -> tuple[float, Array]:
+) -> tuple[float, AnyArray]:
     r"""Return the Poisson log-likelihood of the counts and the multiplicative update of one factor matrix.
 
     The log-likelihood :math:`\sum_e x_e \log m_e` of counts :math:`x` is 0 if not ``measured``.
@@ -188,7 +185,7 @@ def cp_poisson(
 
     T = table(U)
 
-    def work(first: int, last: int, phi: Array) -> float:
+    def work(first: int, last: int, phi: AnyArray) -> float:
         return sum(
             _poisson_fibres(columns, offset, values, T, target, epsilon, measured, first, last, phi)
             for offset, target in places
@@ -275,13 +272,13 @@ def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first,
 class _Tree(NamedTuple):
     """Sparse tensor stored as a tree of roots, fibres and leaves, with all factor matrices in one flat array."""
 
-    columns: Array
-    starts: NDArray[np.int64]  # first entry of each fibre, and the number of entries
-    roots: NDArray[np.int64]  # first fibre of each root, and the number of fibres
-    at: NDArray[np.int64]
-    ranks: NDArray[np.int64]
-    U: Array
-    begins: NDArray[np.int64]  # offset of each factor in ``U``
+    columns: AnyArray
+    starts: Ints  # first entry of each fibre, and the number of entries
+    roots: Ints  # first fibre of each root, and the number of fibres
+    at: Ints
+    ranks: Ints
+    U: AnyArray
+    begins: Ints  # offset of each factor in ``U``
 
     @property
     def contracted(self) -> tuple[int, int]:
@@ -295,7 +292,7 @@ class _Tree(NamedTuple):
         bounds[0], bounds[-1] = 0, len(self.roots) - 1
         return [range(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
-    def blocks(self, share: range) -> Iterator[tuple[int, Array, NDArray[np.int64]]]:
+    def blocks(self, share: range) -> Iterator[tuple[int, AnyArray, Ints]]:
         """Yield, for each block of tree roots, the first root, the factor rows, and the row positions in ``U``."""
         size = max(1, BLOCK // math.prod(self.contracted))
         for first in range(share.start, share.stop, size):
@@ -305,15 +302,13 @@ class _Tree(NamedTuple):
             yield first, self.U[places], places
 
 
-def tucker_core(
-    indices: Array, values: Array, factors: Factors, *, slots: Sequence[int], threads: int
-) -> NDArray[np.float64]:
+def tucker_core(indices: AnyArray, values: AnyArray, factors: Factors, *, slots: Sequence[int], threads: int) -> Array:
     r"""Return the core :math:`G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}`; fastest for sorted indices."""
     tree = _tree(indices, factors, slots)
     values = _one_per_entry("values", values, tree.columns, tree.U)
     shares = tree.shares()
 
-    def part(k: int) -> NDArray[np.float64]:
+    def part(k: int) -> Array:
         core = np.zeros((int(tree.ranks[0]), math.prod(tree.contracted)))
         for first, rows, _ in tree.blocks(shares[k]):
             A = np.empty((len(rows), *tree.contracted), tree.U.dtype)
@@ -324,7 +319,9 @@ def tucker_core(
     return _sum(part, len(shares), threads).reshape(tree.ranks)
 
 
-def tucker_predict(indices: Array, factors: Factors, core: Array, *, slots: Sequence[int], threads: int) -> Array:
+def tucker_predict(
+    indices: AnyArray, factors: Factors, core: AnyArray, *, slots: Sequence[int], threads: int
+) -> AnyArray:
     r"""Return the predicted entries :math:`m_e = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`."""
     tree = _tree(indices, factors, slots)
     G = _unfolded(core, tree)
@@ -341,10 +338,10 @@ def tucker_predict(indices: Array, factors: Factors, core: Array, *, slots: Sequ
 
 
 def tucker_pullback(
-    indices: Array,
-    derivatives: Array,
+    indices: AnyArray,
+    derivatives: AnyArray,
     factors: Factors,
-    core: Array,
+    core: AnyArray,
     *,
     slots: Sequence[int],
     threads: int,
@@ -358,7 +355,7 @@ def tucker_pullback(
     G = _unfolded(core, tree)
     shares = tree.shares()
 
-    def part(k: int) -> Array:
+    def part(k: int) -> AnyArray:
         total, dU, entries = np.zeros(len(tree.U)), np.zeros_like(tree.U), 0
         for first, rows, places in tree.blocks(shares[k]):
             C = frozen((rows @ G).reshape(len(rows), *tree.contracted))
@@ -376,7 +373,7 @@ def tucker_pullback(
     return [g.reshape(u.shape) for g, u in zip(gradients, factors, strict=True)]
 
 
-def unfolding_gram(indices: Array, values: Array, Q: Array, *, threads: int) -> Array:
+def unfolding_gram(indices: AnyArray, values: AnyArray, Q: AnyArray, *, threads: int) -> AnyArray:
     r"""Return :math:`X_{(n)} X_{(n)}^\top Q`; entries that share all but the last index must be adjacent."""
     columns, Q = frozen(indices.T), frozen(Q)
     _refuse_outside(columns[-1], len(Q), len(columns) - 1)
@@ -384,7 +381,7 @@ def unfolding_gram(indices: Array, values: Array, Q: Array, *, threads: int) -> 
     starts, leaves = _runs(columns[:-1]), frozen(columns[-1])
     bounds = np.linspace(0, len(starts) - 1, PARTS + 1).astype(np.int64)
 
-    def part(k: int) -> NDArray[np.float64]:
+    def part(k: int) -> Array:
         total, product = np.zeros(Q.shape), np.zeros(Q.shape, Q.dtype)
         size = max(1, len(starts) * PART // max(columns.shape[1], 1))
         for first in range(bounds[k], bounds[k + 1], size):
@@ -396,12 +393,12 @@ def unfolding_gram(indices: Array, values: Array, Q: Array, *, threads: int) -> 
     return _sum(part, PARTS, threads).astype(Q.dtype)
 
 
-def _sum(part: Callable[[int], NDArray[np.float64]], parts: int, threads: int) -> NDArray[np.float64]:
+def _sum(part: Callable[[int], Array], parts: int, threads: int) -> Array:
     """Compute partial sums in parallel threads and add them in a fixed order."""
     return functools.reduce(np.ndarray.__iadd__, imap(part, range(parts), threads))
 
 
-def _tree(indices: Array, factors: Factors, slots: Sequence[int]) -> _Tree:
+def _tree(indices: AnyArray, factors: Factors, slots: Sequence[int]) -> _Tree:
     """Build the tree of roots and fibres of a sparse tensor; raise ValueError if an index is out of range."""
     if indices.ndim != 2 or indices.shape[1] < 2 or any(u.ndim != 2 for u in factors):
         got = f"shapes {indices.shape} and {[u.shape for u in factors]}"
@@ -421,7 +418,7 @@ def _tree(indices: Array, factors: Factors, slots: Sequence[int]) -> _Tree:
     return _Tree(columns, starts, roots, frozen(begins[list(slots)]), frozen(ranks), U, begins)
 
 
-def _runs(columns: Array) -> NDArray[np.int64]:
+def _runs(columns: AnyArray) -> Ints:
     """Return the start of each run of equal columns, and the end of the last run."""
     changes = np.zeros(columns.shape[1], bool)
     changes[:1] = True
@@ -430,19 +427,19 @@ def _runs(columns: Array) -> NDArray[np.int64]:
     return frozen(np.append(np.flatnonzero(changes), columns.shape[1]))
 
 
-def _refuse_outside(column: Array, size: int, mode: int) -> None:
+def _refuse_outside(column: AnyArray, size: int, mode: int) -> None:
     if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
         allowed = f"from 0 to {size - 1}, the last row of the factor"
         raise ValueError(f"indices of mode {mode} must be {allowed}; got {column.min()} to {column.max()}")
 
 
-def _one_per_entry(name: str, numbers: Array, columns: Array, U: Array) -> Array:
+def _one_per_entry(name: str, numbers: AnyArray, columns: AnyArray, U: AnyArray) -> AnyArray:
     if len(numbers) != columns.shape[1]:
         raise ValueError(f"{name} must have one element for each of {columns.shape[1]} entries; got {len(numbers)}")
     return frozen(numbers, U.dtype)
 
 
-def _unfolded(core: Array, tree: _Tree) -> Array:
+def _unfolded(core: AnyArray, tree: _Tree) -> AnyArray:
     """Return the core tensor unfolded along the first mode."""
     if core.shape != tuple(tree.ranks.tolist()):
         raise ValueError(f"the core must have shape {tuple(tree.ranks.tolist())}; got {core.shape}")
@@ -570,13 +567,13 @@ def _gram_fibres(starts, leaves, values, Q, first, last, product):
 
 
 def cbow_epoch(
-    ids: NDArray[np.int32],
-    sentences: NDArray[np.int64],
-    U: NDArray[np.float32],
-    C: NDArray[np.float32],
-    D: NDArray[np.float32],
-    kept: NDArray[np.float64],
-    table: NDArray[np.int32],
+    ids: Ints32,
+    sentences: Ints,
+    U: Floats,
+    C: Floats,
+    D: Floats,
+    kept: Array,
+    table: Ints32,
     *,
     negative: int,
     rates: Sequence[float],

@@ -7,11 +7,7 @@ experiments; those of the models are in their classes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,  # read when settings are checked
-)
+from collections.abc import Callable, Mapping, Sequence  # read when settings are checked
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path

@@ -42,11 +42,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.annotations import AnyArray, Array, Floats, Ints
 from polyadic.core.errors import InputError, check_int, counted
 from polyadic.core.files import whole_file
 from polyadic.core.version import __version__
@@ -57,10 +58,6 @@ if TYPE_CHECKING:
 
     from polyadic.text.concordance import ConcordanceLine
     from polyadic.text.corpus import Corpus
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float32]
-    Doubles = NDArray[np.float64]
 
 WIDE, NEAR = 10, 2  # words on each side in the wide and the near context
 COMMON = 1e-3  # constant a of the weight a / (a + relative frequency) of a context word
@@ -88,8 +85,8 @@ class SenseOfWord(NamedTuple):
 
     share: float  # of the occurrences
     substitutes: tuple[str, ...]  # words that could replace it
-    positions: NDArray[np.int64]  # in the corpus, among the occurrences that were clustered, most typical first
-    vector: NDArray[np.float64]  # in the space of the word vectors
+    positions: Ints  # in the corpus, among the occurrences that were clustered, most typical first
+    vector: Array  # in the space of the word vectors
 
 
 class SensesOfWord(NamedTuple):
@@ -136,8 +133,8 @@ class WordSenses:
 
     embedding: Embedding
     corpus: Corpus
-    map: NDArray[np.float32]
-    mean: NDArray[np.float32]
+    map: Floats
+    mean: Floats
     fit: float
 
     @classmethod
@@ -205,7 +202,7 @@ class WordSenses:
         senses.sort(key=lambda sense: -sense.share)
         return SensesOfWord(word, len(positions), agreement, tuple(senses))
 
-    def vector(self, word: str, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+    def vector(self, word: str, positions: Ints) -> Array:
         """Return the mean of the word vectors predicted from the contexts of a word at some positions in the corpus.
 
         So the same word in two parts of a text has two vectors that can be compared, and that have neighbours.
@@ -224,7 +221,7 @@ class WordSenses:
                 break
         return [line for line, _ in kept]
 
-    def divide(self, positions: NDArray[np.int64], words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
+    def divide(self, positions: Ints, words: Sequence[str], *, seed: int = 0) -> Ints:
         """Return the index of the sense of each position in the corpus, treating the words there as one word.
 
         This separates two words again that were merged into one, as in pseudo-word evaluation.
@@ -232,9 +229,7 @@ class WordSenses:
         numbers = [self.corpus.vocabulary[word] for word in words]
         return _agreed(*self._contexts(self._around(np.asarray(positions)), numbers), seed)[0]
 
-    def assign(
-        self, senses: SensesOfWord, contexts: Iterable[tuple[Sequence[str], Sequence[str]]]
-    ) -> NDArray[np.int64]:
+    def assign(self, senses: SensesOfWord, contexts: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Ints:
         """Return the index into ``senses.senses`` for each new context of a word, or -1 if it has no known word.
 
         ``senses`` are those of :meth:`senses`. A context is the words to the left and those to the right, in order.
@@ -275,7 +270,7 @@ class WordSenses:
         X = unit_rows(wide)
         return unit_rows(X - np.outer(X @ self.mean, self.mean)), np.hstack([wide, near]) @ self.map
 
-    def _mean_contexts(self, positions: Ints, words: Ints, size: int) -> tuple[Doubles, Doubles]:
+    def _mean_contexts(self, positions: Ints, words: Ints, size: int) -> tuple[Array, Array]:
         """Return the mean context of each word, (size, 2 * rank), and the mean weights of wide and of near contexts."""
         totals = np.zeros((2, size, self.embedding.rank))
         weights = np.zeros((2, size))
@@ -310,7 +305,7 @@ class WordSenses:
         weights = np.where(rows >= 0, COMMON / (COMMON + share), 0).astype(np.float32)
         return weights, np.where(rows[:, None] >= 0, self.embedding.unit[rows], 0).astype(np.float32)
 
-    def _substitutes(self, vectors: Doubles, word: str, top: int, known: int) -> list[tuple[str, ...]]:
+    def _substitutes(self, vectors: Array, word: str, top: int, known: int) -> list[tuple[str, ...]]:
         """Return the words that are similar to each sense and dissimilar to all other senses."""
         counts = self.corpus.vocabulary.counts
         frequent = (w for w, n in zip(self.corpus.vocabulary.words, counts, strict=True) if n >= known and w != word)
@@ -357,14 +352,14 @@ def _read(file: Path) -> tuple[Floats, Floats, float]:
     return A, mean, float(fit[0])
 
 
-def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[Doubles, float]:
+def _ridge(M: AnyArray, U: AnyArray, weights: AnyArray) -> tuple[Array, float]:
     """Solve weighted ridge regression with the penalty of the smallest leave-one-out error, of ``r_i / (1 - h_i)``."""
     root = np.sqrt(weights)[:, None]
     eigenvalues, Q = np.linalg.eigh((M * root).T @ (M * root))
     eigenvalues = np.maximum(eigenvalues, 0)
     Z = (M * root) @ Q
     B = Z.T @ (U * root)
-    best: tuple[float, Doubles, float] | None = None
+    best: tuple[float, Array, float] | None = None
     for ridge in RIDGES:
         shrunk = 1 / (eigenvalues + ridge * eigenvalues.mean() + np.finfo(float).tiny)
         leverage = np.minimum((Z * Z) @ shrunk, 1 - 1e-9)
@@ -399,7 +394,7 @@ def _agreed(X: Floats, Y: Floats, seed: int) -> tuple[Ints, float]:
     return np.unique(_nearest(Y, vectors), return_inverse=True)[1].astype(np.int64), float(np.mean(numbers == k))
 
 
-def _nearest(Y: NDArray[Any], vectors: NDArray[Any]) -> Ints:
+def _nearest(Y: AnyArray, vectors: AnyArray) -> Ints:
     """Return the index of the vector with the highest cosine similarity for each row of Y."""
     return np.asarray((Y @ unit_rows(vectors).T).argmax(axis=1))
 
@@ -430,7 +425,7 @@ def _partition(X: Floats, Y: Floats, rng: np.random.Generator) -> Ints:
     return sense[cells]
 
 
-def _agreement(Y: Floats, cells: Ints, rng: np.random.Generator) -> tuple[Doubles, Doubles]:
+def _agreement(Y: Floats, cells: Ints, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return the noise-corrected cosine similarity of each pair of clusters, and the relative noise of each cluster."""
     k = int(cells.max()) + 1
     at = (rng.random(len(Y)) < 0.5) * k + cells

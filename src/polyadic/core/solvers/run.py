@@ -70,6 +70,7 @@ def run(
     callback: Callback = None,
     measure: Callable[[Factors], float] | None = None,
     patience: int = 5,
+    stacklevel: int = 2,
 ) -> Result:
     """Run iterations of ``solver`` until the objective converges, the solver ends, or ``max_iter`` is reached.
 
@@ -79,7 +80,8 @@ def run(
 
     ``callback`` is called with the result so far after each iteration; from its attribute ``reached``
     (:class:`~polyadic.words.checkpoint.Checkpoint`), if any, the run resumes. With ``measure``, a validation loss of
-    factors, the best factors are kept, and the run ends after ``patience`` iterations without a lower one.
+    factors, the best factors are kept, and the run ends after ``patience`` iterations without a lower one. Warnings
+    point to the caller of this function, or further up with a larger ``stacklevel``, as in :func:`warnings.warn`.
     """
     check_int("max_iter", max_iter, low=1)
     check_number("tol", tol)
@@ -108,7 +110,7 @@ def run(
                     f"the objective became {sweep.objective} in iteration {result.n_iter + 1}, so the factors of"
                     f" iteration {result.best} were kept; use a smaller step or a stronger penalty",
                     DivergedWarning,
-                    stacklevel=2,
+                    stacklevel=stacklevel,
                 )
                 return result
             _record(result, sweep, began, measure)
@@ -127,7 +129,8 @@ def run(
     result.converged = result.n_iter < max_iter  # the solver ended by itself
     if tol and not result.converged:
         message = f"stopped at max_iter={max_iter} before the objective converged to the tolerance tol={tol:g}"
-        warnings.warn(NotConvergedWarning(f"{message}; increase max_iter or tol", "max_iter", "tol"), stacklevel=2)
+        warning = NotConvergedWarning(f"{message}; increase max_iter or tol", "max_iter", "tol")
+        warnings.warn(warning, stacklevel=stacklevel)
     return result
 
 

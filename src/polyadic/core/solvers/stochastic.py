@@ -360,8 +360,16 @@ class _Descent:
     def _add_part(self, part: Part, offsets: list[int]) -> None:
         if isinstance(part.loss, Squared):
             weights = np.ones(len(part.values), self.U.dtype) if part.weights is None else part.weights
-            how = {"zero_weight": part.zero_weight, "scale": part.scale, "importance": self.importance[part.number]}
-            kernels.add_cp_squared(part.indices, part.values, weights, self.T, offsets=offsets, **how)
+            kernels.add_cp_squared(
+                part.indices,
+                part.values,
+                weights,
+                self.T,
+                offsets=offsets,
+                zero_weight=part.zero_weight,
+                importance=self.importance[part.number],
+                scale=part.scale,
+            )
             return
         _, derivatives = _losses(part, slice(None), self._predict(part, offsets))
         kernels.add_cp_pullback(part.indices, derivatives, self.T, offsets=offsets)

@@ -35,9 +35,9 @@ def _bin(h, m):
 
 
 @njit(cache=True, nogil=True)
-def pair_cells(table, pairs, h, m, away, mask, cells):
-    """Write two hashed indices of each feature pair of an arc, one of them with ``away``, and return their count."""
-    count = 0
+def _pair_cells(table, pairs, h, m, mask, cells):
+    """Write the hashed indices of the feature pairs of an arc and return their count."""
+    away, count = np.uint64(_bin(h, m)), 0
     for k in range(len(pairs)):
         a, b = table[h, pairs[k, 0]], table[m, pairs[k, 1]]
         if a >= 0 and b >= 0:
@@ -57,7 +57,7 @@ def _between_cell(h_tag, tag, m_tag, right, mask):
 @njit(cache=True, nogil=True)
 def _arc_cells(table, pairs, tag, h, m, mask, cells):
     """Write the hashed indices of all features of an arc and return their count."""
-    count = pair_cells(table, pairs, h, m, np.uint64(_bin(h, m)), mask, cells)
+    count = _pair_cells(table, pairs, h, m, mask, cells)
     left, right = min(h, m), max(h, m)
     a, b, side = table[h, tag], table[m, tag], np.uint64(1 if h < m else 0)
     if a >= 0 and b >= 0:
@@ -113,7 +113,7 @@ def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
             for m in range(1, size):
                 if h != m:
                     total = 0.0
-                    for k in range(pair_cells(table, pairs, h, m, np.uint64(_bin(h, m)), mask, cells)):
+                    for k in range(_pair_cells(table, pairs, h, m, mask, cells)):
                         total += theta[cells[k]]
                     scores[h, m] = gamma * total
         for left in range(size):
@@ -347,8 +347,9 @@ def step_tensor_arcs(
               + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
 
     The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for a factor that does
-    not move (``moves``). ``products`` are the sums of U and V, ``clock`` is the factor of the update in the
-    running sums, and ``more`` the squared norm of features that the same step updates elsewhere.
+    not move. ``moves`` says which of U, V and W move, ``scratch`` is :func:`scratch_of`. ``products`` are the sums of U
+    and V, ``clock`` is the factor of the update in the running sums, and ``more`` the squared norm of features that the
+    same step updates elsewhere.
     """
     values = _check(table, parts, pairs, dense)
     for tree in (heads, predicted):
