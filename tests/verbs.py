@@ -106,7 +106,7 @@ CALLED = {
     "plan": "plan c --workers 2",
     "sentences encode": "sentences encode m-sentences t.txt --out e.npy",
     "sentences similar": "sentences similar t.txt cat --set rank=3",
-    "substitutes list": "substitutes list m-substitutes 'the cat sat' cat",
+    "substitutes list": "substitutes list m-substitutes cat cat",
     "sentences nearest": "sentences nearest m-sentences t.txt cat",
     "sentences templates": "sentences templates m-filters t.txt",
     "sentences static": "sentences static m-sentences --out static",
