@@ -202,7 +202,8 @@ class PositionCBOW(WordModel):
         """
         contexts = np.asarray(contexts)
         if contexts.ndim != 2 or contexts.shape[1] != len(self.positions_):
-            raise InputError(f"contexts must have {len(self.positions_)} columns; got an array of {contexts.shape}")
+            message = f"contexts must have {len(self.positions_)} columns; got an array of {contexts.shape}"
+            raise InputError(message, "contexts")
         known = (contexts >= 0) & (contexts < len(self.contexts_))
         h = np.zeros((len(contexts), self.positions_.shape[1]), np.float32)
         for j, d in enumerate(self.positions_):
