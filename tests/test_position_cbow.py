@@ -1,4 +1,4 @@
-"""Continuous bag of words with weights of positions: agreement with a slow twin, and planted places."""
+"""Continuous bag of words with position weights: comparison with plain numpy, and texts with known patterns."""
 
 import json
 
@@ -26,7 +26,7 @@ def index_of(model):
 
 
 def test_an_epoch_is_a_step_along_the_gradient():
-    """Without negative samples and with a small rate, the vectors move against the gradient of the loss."""
+    """Without negative samples and with a small learning rate, an epoch is a gradient step."""
     rng = np.random.default_rng(0)
     ids, sentences = np.array([2, 0, 1, 3, 1, 0], np.int32), np.array([0, 3, 6])  # 3 is unknown
     before = [rng.standard_normal((n, 4)) for n in (3, 3, 4)]
@@ -40,7 +40,7 @@ def test_an_epoch_is_a_step_along_the_gradient():
     assert words == 5
     assert loss == pytest.approx(loss_of(*before, targets, places), rel=1e-2)
 
-    numbers = [2, 2, 2, 1, 1]  # of context words: their gradient is not divided by them, as in word2vec
+    numbers = [2, 2, 2, 1, 1]  # of context words; the gradient is not divided by them, as in word2vec
     for k, scale in ((0, 1.0), (1, None), (2, None)):
         gradient = np.zeros_like(before[k])
         for t, place, n in zip(targets, places, numbers, strict=True):
@@ -55,7 +55,7 @@ def test_an_epoch_is_a_step_along_the_gradient():
 
 
 def test_words_that_fit_a_place_are_predicted():
-    """What stands before a noun and what stands after it are told apart, which a bag of words cannot do."""
+    """Words that occur before a noun are distinguished from words after it, unlike in a bag of words."""
     rng = np.random.default_rng(1)
     nouns, before, after = ([f"{kind}{k}" for k in range(6)] for kind in ("noun", "left", "right"))
     rows = [" ".join(rng.choice(each) for each in (before, nouns, after)) for _ in range(3000)]
@@ -73,7 +73,7 @@ def test_words_that_fit_a_place_are_predicted():
 
 
 def test_substitutes_fit_the_word_and_the_place():
-    """Of the words similar to a word with two uses, those that fit its place come first; the score is the formula's."""
+    """Substitutes of a word with two senses fit the sentence, and the score follows the formula."""
     rng = np.random.default_rng(2)
     animals, tools = ["bat", "owl", "fox", "cat"], ["bat", "saw", "axe", "rod"]
     rows = [f"the wild {rng.choice(animals)} slept" for _ in range(800)]
@@ -98,7 +98,7 @@ def test_substitutes_fit_the_word_and_the_place():
 
 
 def test_function_words_are_in_every_corpus():
-    """The model is the same with and without stop words in the vocabulary of the corpus, and has the frequent words."""
+    """The model does not depend on the stop words of the corpus, and contains the frequent words."""
     rows = ["the red rose and the blue sky", "a red rose"] * 9 + ["rare"]
     models = [
         PositionCBOW(3, width=1, epochs=2, seed=0).fit(Corpus.build(rows, min_count=1, stop_words=stop))
@@ -111,7 +111,7 @@ def test_function_words_are_in_every_corpus():
 
 
 def test_contexts_are_words_of_the_sentence():
-    """Around each position are the words of its sentence, and -1 outside of it."""
+    """The context of a position contains the words of its sentence, and -1 outside the sentence."""
     ids, sentences = np.arange(10, 17), np.array([0, 4, 7])
     found = contexts_of(ids, sentences, np.array([0, 3, 4]), 2)
     assert found.tolist() == [[-1, -1, 11, 12], [11, 12, -1, -1], [-1, -1, 15, 16]]
@@ -126,7 +126,7 @@ def test_contexts_of_another_width_are_refused():
 
 
 def test_commands(tmp_path):
-    """A model is trained from a text, and lists substitutes for a word of a sentence."""
+    """One command trains a model on a text, the other lists substitutes for a word of a sentence."""
     (tmp_path / "a.txt").write_text("the wild owl slept. the wild fox slept. a wooden axe broke. " * 200)
     how = ["--rank", "8", "--epochs", "10", "--set", "sample=0"]
     made = invoke("substitutes", "train", tmp_path / "a.txt", "--out", tmp_path / "m", *how, "--json")

@@ -64,7 +64,7 @@ class Word2Vec(WordModel):
         Loss per token in nats: at the start for the first 100,000 tokens, then for each epoch; accurate to a few per
         cent.
     converged_ : bool
-        Always False; a sweep is an epoch.
+        Always False: training ends after the last epoch.
 
     References
     ----------

@@ -27,35 +27,35 @@ EXPONENT = 0.75  # exponent of the counts in negative sampling
 LAST_LEARNING_RATE = 1e-4
 DRAWN = 1 << 20  # size of the table from which negative samples are drawn
 MIN_WORDS = 3
-PIECE = 1 << 13  # sentences
-READ, MIN_EPOCHS, MAX_EPOCHS = 10_000_000, 3, 30  # words to read in all epochs, and limits of their number
-PLACES, NEAREST = 500, 20  # places and nearest words from which the scales of both terms of a score are estimated
+PIECE = 1 << 13  # number of sentences in a call of the kernel
+READ, MIN_EPOCHS, MAX_EPOCHS = 10_000_000, 3, 30  # number of words to read in all epochs, and limits of the epochs
+PLACES, NEAREST = 500, 20  # numbers of places, and of similar words for each, from which scales_ is estimated
 
 
 class Substitute(NamedTuple):
-    """Word that could replace another word in its place."""
+    """Word that could replace a word in a sentence."""
 
     word: str
-    score: float  # sum of the other two, each divided by its standard deviation
-    similarity: float  # to the replaced word
-    fit: float  # to the place
+    score: float  # sum of similarity and fit, each divided by its standard deviation
+    similarity: float  # similarity to the replaced word
+    fit: float  # fit to the other words of the sentence
 
 
 class PositionCBOW(WordModel):
     r"""Continuous bag of words with a vector of weights for each position.
 
-    A word :math:`w` in a place with the words :math:`c_j` at the positions :math:`j = \pm 1, \dots, \pm m` is predicted
-    from the vector :math:`h` of the place:
+    A word :math:`w` is predicted from the vector :math:`h` of its place in a sentence, which is computed from the
+    :math:`n` known words :math:`c_j` at the positions :math:`j = \pm 1, \dots, \pm m` around the word:
 
     .. math:: h = \frac1n \sum_j d_j * v_{c_j}, \qquad
               \max \sum_{(w, h)} \log \sigma(u_w \cdot h) + \sum_{k=1}^{K} \log \sigma(-u_{n_k} \cdot h),
               \qquad n_k \sim \#(n)^{3/4}
 
     The association of a word, a context word and a position, :math:`\sum_r u_{wr} v_{cr} d_{jr}`, is a CP decomposition
-    whose third mode is the position. The window is measured in running words within the sentence, including the words
-    that other models remove from a corpus, such as function words; rare words take up a position. Frequent words are
-    subsampled as targets, but not as context words. As in the reference program of word2vec, the gradient of :math:`v`
-    is not divided by :math:`n`; that of :math:`d` is multiplied by 0.05. The learning rate decreases linearly.
+    whose third mode is the position. All words of the text are used, including stop words. A word that occurs less than
+    ``min_count`` times takes up a position, but is not used. Frequent words are subsampled as targets, but not as
+    context words. As in the reference implementation of word2vec, the gradient of :math:`v` is not divided by
+    :math:`n`. The gradient of :math:`d` is multiplied by 0.05. The learning rate decreases linearly.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class PositionCBOW(WordModel):
     min_count : int
         Minimum frequency of a word.
     epochs : int, optional
-        Number of training epochs (default: from 3 to 30, so that at least ten million words are read).
+        Number of training epochs (default: ten million divided by the number of words, but from 3 to 30).
     negative : int
         Number :math:`K` of negative samples.
     sample : float
@@ -85,14 +85,14 @@ class PositionCBOW(WordModel):
     language_ : str
         Language of the corpus.
     scales_ : ndarray of shape (2,)
-        Standard deviations of the similarity and of the fit of similar words in random places.
+        Standard deviations of the similarity and of the fit, estimated from similar words at random places of the text.
     log_noise_ : ndarray of shape (V,)
-        Logarithms of the probabilities of negative samples. The model's probability of word :math:`w` in a place is
-        proportional to :math:`\exp(u_w \cdot h + \log q_w)`.
+        Logarithm of the probability :math:`q` of each word as a negative sample. According to the model, the
+        probability of the word :math:`w` in a place is proportional to :math:`\exp(u_w \cdot h + \log q_w)`.
     history_ : list of float
         Mean loss of the predicted words in each epoch, in nats.
     converged_ : bool
-        Always False; a sweep is an epoch.
+        Always False: training ends after ``epochs``.
 
     References
     ----------
@@ -121,9 +121,9 @@ class PositionCBOW(WordModel):
     callback: Callback = None
 
     def fit(self, corpus: TextStore) -> Self:
-        """Train on the running words of a corpus; one thread, so that results are reproducible.
+        """Train on the text of a corpus, in one thread so that results are reproducible.
 
-        InputError is raised if too few words occur often enough, or if the learning rate is too large.
+        InputError is raised if fewer than three words occur ``min_count`` times, or if the loss is infinite or NaN.
         """
         self.check()
         text = corpus.text
@@ -178,7 +178,7 @@ class PositionCBOW(WordModel):
         for epoch in range(epochs + 1):
             yield Sweep([U, C, D], loss)
             losses, words = 0.0, 0
-            for start in range(0, len(sentences) - 1, PIECE):  # so that Ctrl-C is noticed
+            for start in range(0, len(sentences) - 1, PIECE):  # so that Ctrl-C is handled
                 some = sentences[start : start + PIECE + 1]
                 done = ((epoch + each / sentences[-1]) / epochs for each in (some[0], some[-1]))
                 rates = [LAST_LEARNING_RATE + self.learning_rate * (1 - share) for share in done]
@@ -198,7 +198,7 @@ class PositionCBOW(WordModel):
         Parameters
         ----------
         contexts : ndarray of shape (n, 2 width)
-            Rows of the words at each position, from the leftmost to the rightmost; negative for no known word.
+            Row of the word at each position, from the leftmost to the rightmost; -1 if there is no known word.
         """
         contexts = np.asarray(contexts)
         if contexts.ndim != 2 or contexts.shape[1] != len(self.positions_):
@@ -218,16 +218,17 @@ class PositionCBOW(WordModel):
         .. math:: s(w) = \frac{1}{2 \sigma_1} \Big( \frac{u_w \cdot u_t}{\|u_w\| \|u_t\|}
                   + \frac{v_w \cdot v_t}{\|v_w\| \|v_t\|} \Big) + \frac{1}{\sigma_2} \frac{u_w \cdot h}{\|u_w\|}
 
-        The first term is the similarity to the replaced word :math:`t`, the second the fit to the place.
+        The first term is the similarity to the replaced word :math:`t`, the second the fit to its place, that is, to
+        the words around it. :math:`\sigma_1` and :math:`\sigma_2` are ``scales_``.
 
         Parameters
         ----------
         sentence : str or sequence of str
             Sentence, or its words.
         word : str
-            Word to replace; if it occurs several times, its first occurrence.
+            Word to replace; the first occurrence if it occurs several times.
         candidates : sequence of str, optional
-            Words to rank; by default all. Unknown words are left out.
+            Words to rank (default: all). Unknown words are left out.
         top : int
             Maximum number of words.
         """
@@ -255,7 +256,7 @@ class PositionCBOW(WordModel):
     def _scored(
         self, contexts: NDArray[np.integer], targets: NDArray[np.integer]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the similarity of all words to targets, and their fit to the places of the targets, shape (n, V)."""
+        """Return the similarity of all words to each target and their fit to its place, both of shape (n, V)."""
         U, C = unit_rows(self.vectors_), unit_rows(self.contexts_)
         return (U[targets] @ U.T + C[targets] @ C.T) / 2, self.places(contexts) @ U.T
 
@@ -263,7 +264,7 @@ class PositionCBOW(WordModel):
 def contexts_of(
     ids: NDArray[np.integer], sentences: NDArray[np.integer], positions: NDArray[np.integer], width: int
 ) -> NDArray[np.int64]:
-    """Return the words around each position of a text within its sentence; -1 outside; shape (n, 2 width)."""
+    """Return the word ids around each position, shape (n, 2 width); -1 outside the sentence of the position."""
     of = np.searchsorted(sentences, positions, side="right")
     steps = np.array([*range(-width, 0), *range(1, width + 1)])
     at = positions[:, None] + steps

@@ -24,7 +24,7 @@ TASK = Task("substitutes", "Words that could replace a word in a sentence: train
     options=("rank", "width", "min_count", "epochs", "field"),
 )
 def train(corpus: CorpusOrText, given: PositionCBOW, reading: Reading, *, out: Out, force: bool = False) -> Saved:
-    """Learn from a text which words occur in which places."""
+    """Train a model that predicts a word from the words at each position around it."""
     saved = run(
         given, lambda: text_of(corpus, reading), out, force=force, summary=lambda model: {"words": len(model.words_)}
     )
@@ -46,8 +46,8 @@ def rank(
 ) -> dict[str, Any]:
     """List the words that could best replace a word in a sentence.
 
-    The score is the sum of the similarity to the replaced word and the fit to its place, each divided by its standard
-    deviation.
+    The score is the sum of the similarity to the replaced word and the fit to the words around it, each divided by its
+    standard deviation.
 
     Parameters
     ----------
