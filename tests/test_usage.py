@@ -280,13 +280,13 @@ def test_commands_print_the_rows_of_the_methods(book, tmp_path):
     for words in ("words", "ngrams", "collocates goose", "diversity", "trends goose --by file", "barcode goose"):
         assert run(*words.split(), "--where", "file=none").output == "polyadic: no document has file=none\n"
     assert "lower --min-count" in run("collocates", "goose", "--min-count", "99").output
-    assert "no keyword occurs 5 times" in run("keywords", "--against", str(book.path), "--keys", "both").output
+    assert "no keyword occurs at least 5 times" in run("keywords", "--against", str(book.path), "--keys", "both").output
     assert "the documents have the fields file" in run("keywords", code=1).output
     assert "no attribute 'pos'" in run("words", '[pos="NOUN"]', code=1).output
 
 
 def test_texts_with_the_same_stem_have_a_corpus_each(tmp_path):
-    """The corpora of a.txt and a.txt.gz are in folders of their own, and are not built again."""
+    """The corpora of a.txt and a.txt.gz are saved in different folders, and are not built again."""
     (tmp_path / "a.txt").write_text("one two")
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"three four five"))
     made = []

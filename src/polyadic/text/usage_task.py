@@ -51,7 +51,7 @@ class Rows:
     csv: File | None = None
 
     def open(self, corpus: str, reading: Reading, how: dict[str, Any], *, force: bool) -> TextStore:
-        """Return the text, after the check that the file can be written; complete the arguments of the method."""
+        """Check the CSV file, add ``where`` and ``top`` to the arguments of the method, and return the text."""
         self.fields = how["where"] = values_of(self.where)
         output.check_file(self.csv, force=force)
         self.top = TOP if self.top is None and self.csv is None else self.top
@@ -126,7 +126,7 @@ def _verb(
     show: Callable[[dict[str, Any]], None] | None = None,
     fixed: tuple[str, ...] = ("n", "words"),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that makes a command of a function that calls a method of Usage."""
+    """Return a decorator that makes a function a command, with the options of a method of Usage."""
     settings = {"reading": READING, "how": f"polyadic.text.usage:Usage.{method}", "rows": f"{__name__}:Rows"}
     return TASK.verb(
         example=example, settings=settings, options=(*options, "csv", "field"), show=show or _columns(), fixed=fixed
@@ -160,7 +160,7 @@ def words(
         how["words"] = [line for line in map(str.strip, text_lines(str(list_))) if line]
     found = text.word_list(**how | {"query": query})
     if not found:
-        rows.note(found, [query], f"no word occurs {counted(how['min_count'], 'time')}; lower --min-count")
+        rows.note(found, [query], f"no word occurs at least {counted(how['min_count'], 'time')}; lower --min-count")
     return rows.answer(found)
 
 
@@ -191,7 +191,7 @@ def ngrams(
     found = text.ngrams(size, **how | {"query": query})
     if not found:
         times, range_ = counted(how["min_count"], "time"), how["min_range"]
-        limits = f"occurs {times}" + f" and in {counted(range_, 'document')}" * (range_ > 1)
+        limits = f"occurs at least {times}" + f" and in at least {counted(range_, 'document')}" * (range_ > 1)
         rows.note(found, [query], f"no sequence of {size} words {limits}; lower --min-count")
     return rows.answer(found)
 
@@ -223,7 +223,7 @@ def collocates(
     text = rows.open(corpus, reading, how, force=force)
     found = [each._asdict() for each in text.collocates(query, **how)]
     if not found:
-        few = f"no word occurs {counted(how['min_count'], 'time')} near {query!r}; lower --min-count"
+        few = f"no word occurs at least {counted(how['min_count'], 'time')} near {query!r}; lower --min-count"
         rows.note(found, [query], few)
     names = [*(f"L{k}" for k in range(how["left"], 0, -1)), *(f"R{k}" for k in range(1, how["right"] + 1))]
     for each in found:
@@ -274,7 +274,7 @@ def keywords(
     if not found:
         sign, most = "" if how["keys"] == "both" else how["keys"] + " ", how["max_p"]
         limits = counted(how["min_count"], "time") + ("" if most is None else f" with a p-value of at most {most:g}")
-        errors.say(f"no {sign}keyword occurs {limits}", "note")
+        errors.say(f"no {sign}keyword occurs at least {limits}", "note")
     return rows.answer(found)
 
 
@@ -297,7 +297,7 @@ def diversity(
     """
     text = rows.open(corpus, reading, how, force=force)
     found = text.diversity(None if by == "all" else by, **how)
-    rows.note(found, [], f"no document with a word has the field {by!r}")
+    rows.note(found, [], f"no document that contains words has the field {by!r}")
     if rows.top is not None and len(found) > rows.top:
         errors.say(f"the first {rows.top:,} of {len(found):,} parts are shown; --top {len(found)} shows all", "note")
     return rows.answer(found[: rows.top])
