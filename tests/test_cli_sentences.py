@@ -85,7 +85,7 @@ def test_templates_are_of_convolutional_models(lines, models):
 
 
 def test_similar_sentences_of_a_text(tmp_path):
-    """Lines that are wrapped at the page width are joined and split into sentences, which are found without a model."""
+    """Hard-wrapped lines are joined and split into sentences, and similar sentences are found without a saved model."""
     rng = np.random.default_rng(1)
     made = [f"The {a} keeper of the {b} saw a {c} ship in the morning." for a, b, c in rng.choice(FRAME, (150, 3))]
     page = textwrap.fill(" ".join(made), 70)

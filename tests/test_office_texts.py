@@ -238,7 +238,7 @@ def test_notes_that_are_links(suffix, tmp_path, caplog):
 
 @pytest.mark.parametrize("suffix", ["docx", "odt"])
 def test_headings_and_interviews_of_word_processors(suffix, tmp_path, caplog):
-    """Paragraphs with the style of a heading begin documents; speaker labels of an interview are left out."""
+    """Paragraphs with a heading style begin documents; the speaker labels of an interview are left out."""
     talk = [f"{who}: Answer number {k}." for k in range(3) for who in ("INTERVIEWER", "P1")]
     for name, rows in (("a", [(1, "One"), (0, "first"), (2, "Two"), (0, "second")]), ("b", [(0, row) for row in talk])):
         with zipfile.ZipFile(tmp_path / f"{name}.{suffix}", "w") as parts:
@@ -306,7 +306,7 @@ def test_subtitles(suffix, tmp_path):
 
 
 def test_columns_of_subtitles_are_those_of_events(tmp_path):
-    """Without a heading, columns are the usual ones; a heading of styles is none of cues."""
+    """Without a Format line of events, the default columns are used; the Format line of styles is ignored."""
     cue = "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,Default,Ann,0,0,0,,Well, hello.\n"
     for number, after in enumerate(("", "[V4+ Styles]\nFormat: Name, Fontname\nStyle: Default,Arial\n")):
         path = tmp_path / f"{number}.ass"

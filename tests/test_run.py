@@ -63,7 +63,7 @@ def test_divergence_keeps_the_last_good_factors(value):
 
 
 def test_warnings_point_to_the_caller_of_fit():
-    """A warning that a fit has not converged shows the line of the user, not one of the library."""
+    """A convergence warning points to the line of the user, not to a line of the library."""
     with pytest.warns(NotConvergedWarning) as seen:
         NMF(2, max_iter=1, tol=1e-9).fit(np.random.default_rng(0).random((9, 5)))
     assert [warning.filename for warning in seen] == [__file__]

@@ -224,7 +224,7 @@ def test_plain_text_is_cut_as_any_other(punctuation, hashtags, kind, text):
 
 
 def test_hashtags_mentions_and_emoji():
-    """Emoji are whole, with their modifiers, and hashtags and mentions keep their signs; addresses have none."""
+    """Emoji keep their modifiers, and hashtags and mentions keep their signs; mail addresses are not mentions."""
     text = "#MeToo @ada_l mail@host.org 👩‍🚀👍🏽 🇩🇪🇫🇷 ☀️ 1️⃣ #été"
     emoji = ["👩‍🚀", "👍🏽", "🇩🇪", "🇫🇷", "☀️", "1️⃣"]
     assert words(text, hashtags=True) == ["#metoo", "@ada_l", "mail", "host", "org", *emoji, "#été"]
@@ -234,7 +234,7 @@ def test_hashtags_mentions_and_emoji():
 
 
 def test_marks_are_kept_or_dropped():
-    """Stress and vowel marks follow the language, unless they are set."""
+    """Stress and vowel marks are treated according to the language, unless ``marks`` is set."""
     text = "за\u0301мок شُكْرًا"
     assert words(text, language="ru") == ["замок", "شُكْرًا"]
     assert words(text, language="ru", marks="keep") == words(text, marks="keep") == ["за\u0301мок", "شُكْرًا"]

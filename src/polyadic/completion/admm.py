@@ -60,7 +60,7 @@ class NormTerm(NamedTuple):
 
 
 def trace_norm_sum(smooth: Any, known: Ints, norms: Sequence[NormTerm], *, latent: bool, tol: float) -> Iterator[Sweep]:
-    """Yield the array, a lower bound of the objective, and factors of the matrices, to a relative gap of ``tol``."""
+    """Yield the array, a lower bound and factors of the matrices, until the relative duality gap is at most ``tol``."""
     count, bound = np.maximum(_scatter(norms, [np.ones(term.cells.shape) for term in norms]), 1), -np.inf
     for x, Z, W in _iterates(smooth, known, norms, latent=latent):
         y, G = smooth.gradient(x[known]), np.zeros_like(x)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class RelationMatrix(NamedTuple):
     """Observed cells of a relation between entities of two types, such as ``"user"`` and ``"film"``.
 
-    Relations share the entities of a type, in the same order. A relation within one type is symmetric, and each pair
-    is given once.
+    Relations with the same type share its entities, in the same order. A relation within one type is symmetric, and
+    each pair is given once.
     """
 
     row_kind: str

@@ -43,7 +43,7 @@ FAMILIES = {
 
 
 def cells_within(X: Any, family: str, *, empty: bool = False) -> ObservedEntries:
-    """Return the observed cells of a matrix, or raise InputError if a value is impossible in the family."""
+    """Return the observed cells of a matrix, or raise InputError if a value is outside the range of the family."""
     cells, (low, high) = cells_of(X, empty=empty), FAMILIES[family][2:]
     if ((cells.values < low) | (cells.values > high)).any():
         raise InputError(f"X must contain values between {low:g} and {high:g} for family={family!r}", "family")

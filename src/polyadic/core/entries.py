@@ -287,7 +287,7 @@ class Entries:
         return self.only(first % max(len(self), 1), indices=np.asfortranarray(indices), symmetric=False)
 
     def only(self, at: AnyArray, **changes: Any) -> Entries:
-        """Return the entries at the given positions or of a mask, with the attributes in ``changes`` replaced."""
+        """Return the entries selected by positions or by a mask, with the attributes in ``changes`` replaced."""
         weights = None if self.weights is None else self.weights[at]
         some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
         return replace(self, **some | changes)

@@ -115,7 +115,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def named(names: Iterable[str], most: int = MAX_LISTED) -> str:
-    """Return a list of names, of which at most ``most`` are shown, for a message.
+    """Format a list of names for a message, showing at most ``most`` names.
 
     >>> named(["a", "b", "c"], 2), named([])
     ("'a', 'b' and 1 more", 'none')

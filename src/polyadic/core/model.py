@@ -72,7 +72,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     tol : float
         Relative change of the objective at which the fit stops. See :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Seed of the random generator. None is a new start each time.
+        Seed of the random generator. None uses a different seed each time.
     burn_in : int
         Number of initial sweeps that are discarded.
     draws : int
@@ -108,7 +108,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """Tags of scikit-learn by name, such as ``"input_tags.sparse"``."""
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags of scikit-learn, with those of the class."""
+        """Return the tags of scikit-learn, updated with the tags of the class."""
         tags = super().__sklearn_tags__()
         for name, value in self._tags.items():
             part, _, tag = name.partition(".")
@@ -156,7 +156,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         return getattr(self.callback, "within", None)
 
     def _optimize(self, solver: Iterator[Sweep], *, measure: Callable[[Factors], float] | None = None) -> Factors:
-        """Run an iterative solver with the settings of the model, keep the record, and return the factors.
+        """Run an iterative solver with the settings of the model, store its record, and return the factors.
 
         Warnings point to the line that calls ``fit``, if ``fit`` calls this method.
         """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Question = tuple[str, dict[str, Any]]
 
 LARGEST = 20 << 20  # maximum size of the page in bytes, for sending by mail
-LINES, KWIC = 3, 100  # lines per sense, and per concordance, as the page requests them
+LINES, KWIC = 3, 100  # number of lines per sense and per concordance, as on the page
 
 
 class Chosen(NamedTuple):

@@ -181,7 +181,7 @@ def command(words: Words) -> str:
 
 
 def write_lines(lines: Iterable[str], out: Path | None) -> None:
-    """Write lines in UTF-8 to standard output ("-" or None) or atomically to a file, with line feeds everywhere."""
+    """Write UTF-8 lines to standard output ("-" or None) or atomically to a file, with line feeds on all platforms."""
     sent = 0
     with contextlib.ExitStack() as stack:
         file: BinaryIO = sys.stdout.buffer
@@ -222,7 +222,7 @@ def check_file(file: Path | None, *, force: bool) -> None:
 
 
 def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Write records of the same fields as CSV with a header; see :func:`write_lines`."""
+    """Write records with the same fields as CSV with a header; see :func:`write_lines`."""
     write_lines((csv_line(*row) for row in chain(records[:1], (each.values() for each in records))), file)
 
 

@@ -38,7 +38,7 @@ class Incomplete(dict[str, Any]):
 
 
 def check_out(out: Path, *, force: bool) -> None:
-    """Raise InputError if no model can be saved to a folder, or it exists and is no model to replace."""
+    """Raise InputError if a model cannot be saved to the folder; ``force`` allows it to replace a saved model."""
     from polyadic.core.serialization import KIND
 
     check_replaceable(out, KIND, overwrite=force)

@@ -69,9 +69,9 @@ class Verb:
 
     ``settings`` has, by parameter, the ``"module:Class"`` of the dataclass whose fields are options; the function gets
     an object made of them, or for several classes a dict of the settings that were given. For a
-    ``"module:Class.method"``, the options are the parameters of the method, and the function gets a dict of all. A
-    setting that has the name of a parameter is that parameter instead, and a setting of several groups belongs to the
-    last. The verb's docstring describes a setting that means something else in each class.
+    ``"module:Class.method"``, the options are the parameters of the method, and the function gets a dict of them all.
+    A setting with the name of a parameter of the function is replaced by it, and a setting of several groups belongs to
+    the last group. The verb's docstring describes a setting that means something else in each class.
     """
 
     function: Callable[..., Any]

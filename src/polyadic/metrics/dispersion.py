@@ -57,7 +57,7 @@ def dispersion(counts: Any, sizes: ArrayLike) -> dict[str, AnyArray]:
     c, sizes = csr_array(counts, dtype=float, copy=True), np.asarray(sizes, float)
     c.sum_duplicates()
     c.eliminate_zeros()
-    if sizes.shape != c.shape[1:] or np.any(c.data > sizes[c.indices]):  # words may overlap, as those of queries do
+    if sizes.shape != c.shape[1:] or np.any(c.data > sizes[c.indices]):  # matches of queries may overlap
         raise InputError(f"sizes must be the numbers of tokens of the {c.shape[1]} parts of counts", "sizes")
     if np.any(sizes == 0):
         c, sizes = c[:, sizes > 0], sizes[sizes > 0]

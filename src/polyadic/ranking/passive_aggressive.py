@@ -62,9 +62,10 @@ REFRESH_INTERVAL = 1024  # number of lists after which the incrementally updated
 def passive_aggressive(
     blocks: Iterable[QueryGroups], learner: Linear | Multilinear, *, rng: np.random.Generator | None = None
 ) -> Iterator[Sweep]:
-    """Yield weights and factors, and the mean cost of choices before updates, until an epoch makes no update.
+    """Yield weights and factors, and the mean cost, after each epoch until an epoch makes no update.
 
-    At the start it is the cost of the first block. ``rng`` shuffles the lists of a block.
+    The cost is that of the choices made before each update; the first value is the cost of the first block. ``rng``
+    shuffles the lists of a block.
     """
     first = next(block for block in blocks if len(block))
     reached = learner.reached()

@@ -102,7 +102,10 @@ def graph_of(triples: Ints, entities: int, relations: int) -> Graph:
 def joining_paths(
     graph: Graph, facts: Ints, head: int, *, max_length: int, steps: int, support: int
 ) -> tuple[Ints, Ints]:
-    """Return relation paths, shape (m, 3), -1 after the end, that connect ``support`` triples or more, and counts."""
+    """Return the paths that connect subject and object of at least ``support`` triples of a relation, and their counts.
+
+    Paths have shape (m, 3), with -1 after the last relation.
+    """
     W, keys = len(graph.of), np.empty(KEYS, np.int64)
     mark = np.zeros(len(graph.groups) - 1, np.int64)
     subjects, objects = (frozen(column, np.int64) for column in facts.T)
@@ -166,7 +169,7 @@ class RuleScorer:
     def rules_for(
         self, known: int, relation: int, answer: int, *, k: int, summed: bool
     ) -> Iterator[tuple[bool, int, float]]:
-        """Yield the rules (whether by a path, number and weight) that make up the score of one answer."""
+        """Yield the rules behind the score of one answer: whether a rule has a path, its number and its weight."""
         best, by = self._place(k)
         _conclusions(self.graph, self.rules, known, relation, best, by, self._found)
         kinds, places = np.nonzero(best[answer])

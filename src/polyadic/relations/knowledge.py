@@ -365,7 +365,10 @@ class KnowledgeTensor(LinkPredictor):
         return Explanation(value, math.nan, [*zip(names, parts[first].tolist(), strict=True)])
 
     def _moved(self, fact: Ints, facts: Ints) -> Array:
-        """Return the inner products of the gradients of one score and of others: scores with a gradient as a factor."""
+        """Return the inner products of the gradient of one triple's score with the gradients of other triples' scores.
+
+        A score is linear in each factor, so an inner product is a sum of scores with one factor replaced by a gradient.
+        """
         form, K = FORMS[self.form][0], self._sizes[1]
         A, B, R = self.subject_factors_, self.object_factors_, self.relation_factors_
         dA, dR = np.zeros_like(A), [np.zeros_like(x) for x in R]

@@ -108,7 +108,10 @@ class Terms(NamedTuple):
 
 
 class PairForm:
-    """Terms of log-odds, in tables that stack the vectors U, V, T, D1, D2, X, Y and Z, and the weights W, b and a."""
+    """Terms of the log-odds, in two tables.
+
+    One table stacks the vectors U, V, T, D1, D2, X, Y and Z, the other the weights W, b (``columns``) and a (``rows``).
+    """
 
     def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:
         pairs, predicates = schema.cells.shape
@@ -177,7 +180,8 @@ def co_occurring(known: csr_array) -> Ints:
 class AbsentCells:
     """Sampler of cells that are not listed, from the column of a given cell (``axis`` "column") or from all ("all").
 
-    A cell is drawn from rows of as many entities as the given one and, of all, from predicates that occur in these.
+    A cell is drawn from rows with the same number of entities, one or two, as the row of the given cell. With ``axis``
+    "all", only predicates that occur in such rows are drawn.
     """
 
     def __init__(self, cells: Ints, shape: tuple[int, int], *, axis: str, single: Mask | None = None) -> None:

@@ -163,7 +163,7 @@ def rescal(slices: Sequence[Any], start: AnyArray, *, ridge_A: float = 0.0, ridg
 
 
 def guarded(start: Array, reach: Callable[[Array], Sweep], step: Callable[..., Array]) -> Iterator[Sweep]:
-    """Update the entity factors A by ``step``, or fractions of it, until none lowers the objective of ``reach``."""
+    """Update the entity factors A by full or halved steps, until even the smallest step increases the objective."""
     now = reach(start)
     yield now
     while True:

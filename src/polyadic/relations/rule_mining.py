@@ -85,9 +85,9 @@ class RuleCounts(NamedTuple):
 
 
 def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
-    """Count the groundings of a rule whose premise is true, and those whose conclusion is true, too.
+    """Count the groundings of a rule whose premise is true, and those whose conclusion is also true.
 
-    Unobserved facts count as false. Without an implication, all pairs are counted.
+    Unobserved facts count as false. The premise of a rule that is not an implication counts as true.
     """
     check_rules([rule], schema)
     written = rule.formula.premise if isinstance(rule.formula, Implies) else And(())

@@ -146,7 +146,7 @@ class Schema:
         return self._of(self.indices, [*self.pairs, *missing])
 
     def only(self, chosen: ArrayLike) -> Schema:
-        """Return a schema with all pairs and predicates, but only some cells: a mask or rows of :attr:`indices`."""
+        """Return a schema with all pairs and predicates, but only the cells of a mask or of rows of :attr:`indices`."""
         try:
             return self._of(self.indices[np.asarray(chosen)], self.pairs)
         except IndexError as error:

@@ -46,7 +46,7 @@ Label = Annotated[
 Lines = Annotated[
     str,
     Metavar("SENTENCES"),
-    Help("File with one sentence per line, text or corpus that is split into sentences, or - for standard input."),
+    Help("File with one sentence per line, a text or corpus to split into sentences, or - for standard input."),
 ]
 
 
@@ -337,7 +337,7 @@ def train_sentences(
     show=print_written,
 )
 def encode(model: SentenceVectors, lines: Lines, reading: Reading, *, out: File, force: bool = False) -> dict[str, Any]:
-    """Write the vectors of sentences as an array with one row per sentence; those without known words are zero.
+    """Write the vectors of sentences as an array with one row per sentence, zero without a known word.
 
     Parameters
     ----------
@@ -466,7 +466,7 @@ def _methods() -> dict[str, Method]:
 
 
 def _read(lines: str, reading: Reading) -> Iterator[str]:
-    """Yield sentences: the lines of a plain text that are not wrapped, and otherwise the sentences of documents."""
+    """Return the lines of a plain text, or the sentences of a corpus, a hard-wrapped text or another format."""
     from polyadic.core.urls import is_file
     from polyadic.text.readers import note_documents, read, survey
 

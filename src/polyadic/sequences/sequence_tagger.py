@@ -131,7 +131,10 @@ class SequenceTagger(Model):
         return self
 
     def _sweeps(self, sentences: CodedSentences, gold: Ints32, F: int, Y: int) -> Iterator[Sweep]:
-        """Yield the weights for F features and Y tags, without a rank one matrix, and the mean loss of a sentence."""
+        """Yield the weights for F features and Y tags, and the mean loss of a sentence.
+
+        Without a rank, the weights of features are one matrix of shape (F, Y).
+        """
         rng = np.random.default_rng(self.seed)
         parts = TagParts(*(np.zeros(shape, np.float32) for shape in ((F, Y), (0, Y), (Y + 1, Y + 1))))
         if self.rank is not None:

@@ -54,8 +54,9 @@ class SpectralTransducer(Model):
 
     .. math:: f(s, t) = \sum_{z\ \mathrm{aligns}\ s, t} \alpha_0 A_{z_1} \cdots A_{z_n} \alpha_\infty
 
-    Each :math:`z_i` reads an input symbol, writes an output symbol, or both. :mod:`~polyadic.sequences.transducers` has
-    the algebra, :mod:`~polyadic.sequences.spectral_transducer` the objectives.
+    Each :math:`z_i` reads an input symbol, writes an output symbol, or both. See
+    :mod:`~polyadic.sequences.transducers` for the algebra, and :mod:`~polyadic.sequences.spectral_transducer` for the
+    objectives.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ def read_numbers(path: Path) -> list[Array]:
 
 
 def read_pautomac(path: Path) -> tuple[list[tuple[int, ...]], int]:
-    """Read PAutomaC strings (``number size``, then ``length symbol symbol ...`` per string), and the alphabet size."""
+    """Read strings and alphabet size (PAutomaC format: ``number size``, then ``length symbol symbol ...`` a line)."""
     name, rows = name_of(os.fspath(path)), _lines(path)
     where, line = next(rows, (f"{name}, line 1", ""))
     header = _numbers(where, line)

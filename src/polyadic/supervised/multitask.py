@@ -176,7 +176,11 @@ SCALES = 2.0 ** np.arange(-20, 11)  # scales of the start that are tried
 
 
 class Tasks:
-    """Objective for targets minus ``centre``: y at ``rows`` and ``columns``, or of shape (n, K) if all are known."""
+    """Objective of multitask learning, for targets from which ``centre`` is subtracted.
+
+    ``y`` holds the known targets, at ``rows`` and ``columns``. If all targets are known, ``y`` has shape (n, K), and
+    ``rows`` and ``columns`` are None.
+    """
 
     def __init__(self, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> None:
         Y = dense_of(targets, "targets", "array")

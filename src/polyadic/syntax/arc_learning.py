@@ -35,7 +35,7 @@ from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 
 Decoder = Callable[[Array], Ints32]
 Updates = Literal["all", "cyclic"]
-_TURNS = ((True, False, False), (False, True, False), (False, False, True))  # of U, V and W, which one moves
+_TURNS = ((True, False, False), (False, True, False), (False, False, True))  # which of U, V and W is updated
 
 
 class ArcLearner:

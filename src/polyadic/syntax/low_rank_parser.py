@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 Decoding = Literal["projective", "any"]
-RELATION_BITS = 18  # base-2 logarithm of the relation weights, at most; 19 doubles the memory for .0004 more LAS
-BUFFER_SIZE = 1 << 22  # feature pairs in one buffer; an array per sentence fragments a tenth of the memory of learning
+RELATION_BITS = 18  # maximum base-2 logarithm of the number of relation weights; 19 doubles the memory for .0004 LAS
+BUFFER_SIZE = 1 << 22  # feature pairs per buffer; one array per sentence would fragment a tenth of the memory
 
 
 class UnknownTagsWarning(UserWarning):

@@ -56,13 +56,13 @@ class RoleParts(NamedTuple):
 
 
 def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> tuple[Array, Sums]:
-    """Return the score of each role for each candidate argument, (words, roles), and the sums of P, Q and R in it."""
+    """Return the scores of all roles for candidate arguments, (words, roles), and the sums of rows of P, Q and R."""
     roles = len(parts.S) - 1
     scores = np.zeros((len(frame.words), roles))
     if gamma > 0:
         scores += gamma * score_cells(frame.cells, parts.theta, roles=roles)
     tables = zip((frame.predicate, frame.words, frame.paths), (parts.P, parts.Q, parts.R), strict=True)
-    rows = (np.where(table[:, :, None] >= 0, factor[table], 0) for table, factor in tables)  # of features not missing
+    rows = (np.where(table[:, :, None] >= 0, factor[table], 0) for table, factor in tables)  # missing ones are 0
     p, q, r = (row.sum(axis=1, dtype=np.float32) for row in rows)
     if gamma < 1:
         scores += (1 - gamma) * ((p * q * r) @ (parts.S[0] + parts.S[1:]).T)
@@ -237,7 +237,7 @@ class SemanticRoles(RoleLabels):
         if self.init == "power" and self.gamma < 1:
             parts = power_parts(frames, learning(parts, 1.0), rng=rng)
         learner = learning(parts, self.gamma)
-        losses = [learner.worst(np.zeros((len(roles), len(names))), roles)[1] for _, roles in frames]  # of zero weights
+        losses = [learner.worst(np.zeros((len(roles), len(names))), roles)[1] for _, roles in frames]  # zero weights
         yield Sweep([*learner.mean()], float(np.mean(losses)))
         while True:
             total = 0.0

@@ -91,7 +91,7 @@ class SplitMergePCFG(LatentGrammar):
     def _sweeps(self, trees: TreeArrays) -> Iterator[Sweep]:
         """Yield the rule probabilities and the state counts of each step; symbols of roots are never split.
 
-        The objective is the mean negative log-likelihood of a tree, with its words given their tags, before the step.
+        The objective is the mean negative log-likelihood of a tree and of its words given their tags, before the step.
         """
         rng = np.random.default_rng(self.seed)
         states = np.ones(trees.rules[:, 0].max() + 1, np.int64)

@@ -88,8 +88,8 @@ class Decoding:
 
     encodings: dict[str, str] = field(default_factory=dict)
     controls: Counter[str] = field(default_factory=Counter)  # number of control characters
-    mojibake: Counter[str] = field(default_factory=Counter)  # number of places
-    examples: dict[str, str] = field(default_factory=dict)  # text around the first place
+    mojibake: Counter[str] = field(default_factory=Counter)  # number of occurrences
+    examples: dict[str, str] = field(default_factory=dict)  # text around the first one
     sizes: Counter[str] = field(default_factory=Counter)  # number of characters
 
     def add(self, other: Decoding) -> None:

@@ -300,7 +300,7 @@ class Concordance:
 
     @functools.cached_property
     def _ranks(self) -> NDArray[np.int64]:
-        """Rank of each counted word in alphabetical order, from 1; the last is that of no word, 0."""
+        """Alphabetical rank of each counted word, from 1; the last, for positions without a counted word, is 0."""
         words = self.text.words
         ranks = np.zeros(len(words) + 1, np.int64)
         ranks[sorted(range(len(words)), key=words.__getitem__)] = np.arange(1, len(words) + 1)

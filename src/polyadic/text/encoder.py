@@ -403,7 +403,11 @@ class Draft:
             (self._folder / FIELDS).unlink(missing_ok=True)
 
     def _chunks(self) -> Iterator[list[Numbers]]:
-        """Yield provisional numbers of words and gaps, lengths, the sentences of pieces, and whether pieces start."""
+        """Yield the arrays of each chunk.
+
+        They are the provisional numbers of words and gaps, the lengths of sentences, the number of sentences of each
+        piece, whether a piece begins a document, and the numbers of the values of layers.
+        """
         self._tables.seek(0)
         for part, (n_words, n_gaps, left) in enumerate(self._parts):
             words, gaps, *rest = self._spool.read(left)
@@ -415,7 +419,7 @@ class Draft:
 
 
 def _numbered(items: Iterable[str], index: dict[str, int]) -> Numbers:
-    """Return the number of each item in an index, to which new items are added."""
+    """Return the number of each item in an index, adding new items to the index."""
     return np.array([index.setdefault(item, len(index)) for item in items], np.uint32)
 
 

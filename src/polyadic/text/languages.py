@@ -95,7 +95,7 @@ def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[st
     while len(text) - at > STRETCH:
         blank = text.rfind(" ", at + STRETCH // 2, at + STRETCH)  # further back one would go on from where one is
         parts = [*segment(text[at : blank + 1 or at + STRETCH])]
-        parts = parts[:-1] if len(parts[-1]) < STRETCH // 2 else parts  # a short last one may go on
+        parts = parts[:-1] if len(parts[-1]) < STRETCH // 2 else parts  # a short last one may be incomplete
         yield from parts
         at += sum(map(len, parts))
     yield from segment(text[at:])

@@ -27,7 +27,7 @@ RECOGNISED = {
     "transcript": "a transcript, because paragraphs begin with labels of speakers",
     "chat": "a chat, because lines begin with times and names",
 }
-"""Kinds of plain text and of documents of word processors that are recognised by their content."""
+"""Kinds of text that are recognised by content, in plain text and in files of word processors."""
 ERRORS = ("skip", "strict", "replace", "ignore")
 LEFT_OUT = {
     "notes": "note",
@@ -147,7 +147,7 @@ class Reading:
 
 
 def check_encoding(encoding: str, allowed: str = "a known name") -> None:
-    """Raise InputError if there is no such encoding of text."""
+    """Raise InputError if the encoding is unknown, or is not an encoding of text."""
     try:
         "".encode(encoding)
     except (LookupError, UnicodeError):  # unknown, or no encoding of text

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_TESTS = 64  # states of an automaton
-RUN = 1 << 16  # starts from which an automaton runs at a time, so that its states fit into the cache
-GROUP = 8  # states whose successors are looked up together
+RUN = 1 << 16  # number of starts that an automaton processes at a time, so that its states fit into the cache
+GROUP = 8  # number of states whose successors are looked up together
 MAX_STARTS = 1 << 27  # possible starts of a match
 STAR, MARK = "\ua840", "\ua841"
 """Letters that stand for the wildcards * and ? while a plain query is split into words."""
@@ -257,7 +257,7 @@ class Automaton:
         return np.where(ends > 0, starts + ends, -1)
 
     def _true(self, at: Positions, wanted: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the tests that are true at each position, as bits; of joined tests those that are wanted."""
+        """Return the tests that are true at each position, as bits; joined tests are evaluated only where wanted."""
         found = np.zeros(len(at), np.uint64)
         for values, table in self._tables.values():
             found |= table[values[at]]
@@ -268,7 +268,7 @@ class Automaton:
 
     @functools.cached_property
     def _tables(self) -> dict[str, tuple[NDArray[Any], NDArray[np.uint64]]]:
-        """By layer, its values at all positions, and for each value the tests that are true, as bits."""
+        """Values of each layer at all positions, and for each value the tests that are true, as bits."""
         tables: dict[str, tuple[NDArray[Any], NDArray[np.uint64]]] = {}
         for number, test in enumerate(self.tests):
             if isinstance(test, Test):
@@ -282,7 +282,7 @@ class Automaton:
 
     @functools.cached_property
     def _after(self) -> list[NDArray[np.uint64]]:
-        """Return tables of the states that may follow any set of states, for each group of states."""
+        """Tables of the states that may follow any subset of states, for each group of states."""
         tables = []
         for start in range(0, len(self.tests), GROUP):
             table = np.zeros(1, np.uint64)

@@ -122,7 +122,7 @@ class Account:
 
     formats: Counter[str] = field(default_factory=Counter)  # number of files by format
     skipped: dict[str, str] = field(default_factory=dict)  # error messages of skipped files
-    left_out: Counter[str] = field(default_factory=Counter)  # structure that is not running text, by kind
+    left_out: Counter[str] = field(default_factory=Counter)  # number of parts that are not running text, by kind
     decoding: Decoding = field(default_factory=Decoding)
 
     def add(self, other: Account) -> None:
@@ -269,7 +269,7 @@ def pieces(
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
-    """Return the numbers of files, of hard-wrapped files and, if known, of documents; the formats; the unit of text."""
+    """Return the formats, what a document is, and the numbers of files, hard-wrapped files and, if known, documents."""
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
     if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}

@@ -315,7 +315,7 @@ def _write_lines(path: Path, words: Iterable[str]) -> None:
 
 
 def lines_of(path: Path, number: int | None = None) -> list[str]:
-    """Return the lines of a file; raise InputError if it has another number of lines."""
+    """Return the lines of a file; raise InputError if their number is not ``number``."""
     try:
         words = path.read_bytes().decode().split("\n")[:-1]
     except (OSError, ValueError) as error:

@@ -18,7 +18,7 @@ from polyadic.text.pieces import UNDIVIDED, Content, Piece, Reading, Tokens, nes
 if TYPE_CHECKING:
     Part = tuple[Content, Mapping[str, str] | None]  # content, and the fields of a document that begins with it
 
-GUESSED = 10_000  # characters of a text from which its language is detected
+GUESSED = 10_000  # number of characters from which the language of a text is detected
 _WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\s{UNSPACED_LETTERS}]*[^\W_{UNSPACED_LETTERS}][^\s{UNSPACED_LETTERS}]*")
 _NAMES = (
     "act|appendix|book|canto|chapter|letter|part|prologue|epilogue|scene|section|volume|akt|anhang|brief|buch|kapitel"

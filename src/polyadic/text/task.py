@@ -69,7 +69,7 @@ def nothing_more(_: dict[str, Any]) -> None:
 
 
 def corpus_in(place: str) -> TextStore | None:
-    """Open a corpus folder, or the corpus in a folder that training or exploring a text has written."""
+    """Open a corpus folder, or the corpus in the folder of trained vectors or of ``polyadic explore``."""
     from polyadic.text.store import KIND, TextStore
 
     for folder in (Path(place), Path(place) / "corpus"):
@@ -104,7 +104,7 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
             with contextlib.suppress(InputError):  # of an earlier version
                 return TextStore.open(kept)
     alike = {path, *map(Path, glob.glob(f"{glob.escape(str(stem))}.*")), *([stem] if stem.exists() else [])}  # noqa: PTH207
-    kept = [*places][0 if len(alike) == 1 else -1]  # as a.txt beside a.txt.gz
+    kept = [*places][0 if len(alike) == 1 else -1]  # for example a.txt and a.txt.gz
     if kept in made and (made[kept].get("min_count") != 1 or made[kept].get("stop_words")):
         raise InputError(
             f"{kept} was not built from {place} as it is now; give the corpus folder instead, or delete it"

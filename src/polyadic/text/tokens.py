@@ -161,7 +161,7 @@ def tokenizer_of(tokenizer: Tokenizer, *, tokenised: bool) -> Callable[[str], li
 @functools.cache
 def _pattern(kind: str, *, punctuation: bool, hashtags: bool, plain: bool) -> re.Pattern[str]:
     """Return the regular expression of words as a group; the ``plain`` one matches ASCII text three times as fast."""
-    tag = r"(?<![\w#@])[#@](?=[^\W\d_])"  # before a word
+    tag = r"(?<![\w#@])[#@](?=[^\W\d_])"  # sign before a word
     aujourd = "(?<=\\b[aA][uU][jJ][oO][uU][rR][dD])"
     if plain:
         some = "[A-Za-z0-9]++"
@@ -189,7 +189,7 @@ _PICTURE = (
 )
 _MODIFIED = f"{_PICTURE}[\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
 _EMOJI = f"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9#*]\ufe0f?\u20e3|{_MODIFIED}(?:\u200d{_MODIFIED})*"
-"""Flags, keycaps, and pictures with modifiers that are joined to one, as in Unicode technical standard 51."""
+"""Regular expression of an emoji: a flag, a keycap, or joined pictures with modifiers (Unicode standard 51)."""
 
 MARKS = 30
 """Maximum number of consecutive combining marks; longer runs are split, as in stream-safe text (Unicode annex 15)."""

@@ -149,7 +149,7 @@ class Occurrences(NamedTuple):
     positions: tuple[int, ...]
 
     def binned(self, number: int) -> tuple[int, ...]:
-        """Return the numbers of matches in equal parts of the text."""
+        """Return the number of matches in each of ``number`` equal parts of the text."""
         cells = np.array(self.positions, np.int64) * number // self.words
         return tuple(np.bincount(cells, minlength=number).tolist())
 
@@ -559,7 +559,7 @@ def _occurrences(
 
 
 def fullest(found: Sequence[Occurrences], top: int | None) -> list[Occurrences]:
-    """Return the occurrences with the most matches, in their order."""
+    """Return the ``top`` occurrences with the most matches, in their original order."""
     best = sorted(range(len(found)), key=lambda k: -found[k].frequency)[:top]
     return [found[k] for k in sorted(best)]
 
@@ -596,7 +596,7 @@ def in_order(values: Sequence[str]) -> list[str]:
 
 
 def _number(text: str) -> tuple[bool, float]:
-    """Return the key of a number; "nan" comes last."""
+    """Return the sort key of a number; NaN comes last."""
     number = float(text)
     return math.isnan(number), number
 

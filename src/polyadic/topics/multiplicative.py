@@ -226,8 +226,8 @@ def descend(
 ) -> Iterator[Sweep]:
     """Iterate over alternating updates of two factors, W and H, with extrapolation; no sweep increases the objective.
 
-    Each half-step is extrapolated in the direction of its last change. If the objective rises, half-steps are repeated
-    without it. This takes a quarter to half as many sweeps.
+    Each half-step is extrapolated in the direction of its last change. If the objective rises, the half-steps are
+    repeated without extrapolation. Extrapolation reduces the number of sweeps to between a quarter and a half.
     """
     (W, H), (W_last, H_last), (W_tried, H_tried) = start, start, start
     value, step, limit, reach = np.inf, FIRST_STEP, 1.0, 0.0

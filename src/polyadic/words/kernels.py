@@ -41,7 +41,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reor
 BLOCK = 1 << 22  # maximum size of the core contracted with the rows of a block of roots
 PART = 1 << 20
 """Entries whose gradients are summed in the precision of the factors before they are added in double precision."""
-POSITION_RATE = np.float32(0.05)  # learning rate of the weights of positions relative to that of vectors
+POSITION_RATE = np.float32(0.05)  # learning rate of the position weights, relative to that of the vectors
 BATCH = 128  # fibres of a root that are multiplied at once: enough for a fast dense product, few enough for the cache
 
 
@@ -82,7 +82,7 @@ def glove_arrange(
 
 
 def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
-    """Update vectors (2, V, R), biases (2, V) and their accumulated squares by AdaGrad; return the sum of losses."""
+    """Update vectors (2, V, R), biases (2, V) and their squared gradients by AdaGrad; return the sum of losses."""
     U, b, S, t = parameters
     if not (U.ndim == 3 and U.shape[:2] == b.shape == t.shape == (2, cells.size) and S.shape == U.shape):
         shapes = [p.shape for p in parameters]
@@ -111,7 +111,7 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
-    """Numba kernel: update the parameters of :func:`glove_epoch` for cells first..last; return their losses before."""
+    """Numba kernel: update the parameters of :func:`glove_epoch` on cells first..last; return the sum of losses."""
     rank = U.shape[2]
     one = U.dtype.type(1)
     value = 0.0
@@ -563,7 +563,7 @@ def _gram_fibres(starts, leaves, values, Q, first, last, product):
                 product[leaves[e], r] += values[e] * t[r]
 
 
-# ---- continuous bag of words with weights of positions
+# ---- continuous bag of words with position weights
 
 
 def cbow_epoch(
@@ -579,15 +579,17 @@ def cbow_epoch(
     rates: Sequence[float],
     state: np.uint64,
 ) -> tuple[float, int]:
-    """Update the vectors in place with each word of some sentences; return the loss and the number of predicted words.
+    """Update the vectors in place on the words of some sentences; return the loss and the number of predicted words.
 
-    Words are ids below ``len(U)``, others take up a position. A word is predicted with the probability ``kept``;
-    negative samples are drawn from ``table``. The learning rate goes from the first of ``rates`` to the second.
+    An id that is not a row of ``U`` is an unknown word; it takes up a position, but is not used. A word is predicted
+    with the probability ``kept``, and negative samples are drawn from ``table``. The learning rate changes linearly
+    from the first of ``rates`` to the second.
     """
     if not (U.shape == C.shape and D.shape[1] == U.shape[1] and len(D) % 2 == 0 and len(kept) == len(U)):
-        raise ValueError(f"vectors of shapes {U.shape}, {C.shape} and {D.shape} do not belong together")
+        shapes = f"{U.shape}, {C.shape}, {D.shape} and {kept.shape}"
+        raise ValueError(f"the shapes of U, C, D and kept do not match: {shapes}")
     if len(table) & (len(table) - 1) or table.min() < 0 or table.max() >= len(U) or sentences[-1] > len(ids):
-        raise ValueError("the table must have a power of two of known words, and sentences must be inside the text")
+        raise ValueError("table must have 2^k ids that are rows of U, and sentences must end inside ids")
     return _cbow(ids, sentences, U, C, D, kept, table, negative, rates[0], rates[1], np.uint64(state))
 
 

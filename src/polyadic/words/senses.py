@@ -61,7 +61,7 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
         raise InputError(f"number must be at most {limit}; got {number}", "number")
     labels = _clusters(phrases, number, seed)
     clusters = []
-    for label in dict.fromkeys(labels.tolist()):  # those of the nearest words first
+    for label in dict.fromkeys(labels.tolist()):  # clusters of the nearest words first
         centre = unit_rows(phrases[labels == label].sum(axis=0)[None])[0]
         clusters.append(Sense(tuple(embedding.words[row] for row in near[labels == label]), centre))
     return sorted(clusters, key=lambda sense: -len(sense.words))

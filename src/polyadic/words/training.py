@@ -334,7 +334,7 @@ def _each(name: str, value: Any, chosen: WordMethod, orders: tuple[int, ...]) ->
     if value is None:
         return tuple(chosen.default(name, order) for order in orders)
     pair = isinstance(value, tuple | list) and value and not isinstance(value[0], str | tuple)
-    several = isinstance(value, tuple | list) and not (pair and name == "weights")  # X and A are one weight
+    several = isinstance(value, tuple | list) and not (pair and name == "weights")  # a pair (X, A) is one weight
     values = tuple(value) if several else (value,)
     if len(values) not in (1, len(orders)):
         allowed = f"a single value or one value for each of the orders {orders}"

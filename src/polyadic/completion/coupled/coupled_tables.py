@@ -109,7 +109,11 @@ class CoupledTables:
     def equations(
         self, number: int, c: Sequence[Array], y: Sequence[Array], offsets: Sequence[Array], scales: Sequence[float]
     ) -> RowEntries:
-        """Return the equations for the rows of a factor, less biases and the shares of entries in weighted zeros."""
+        """Return the least-squares equations for the rows of a factor.
+
+        Biases are subtracted from the targets. The weight of zeros is subtracted from the weights, because
+        :meth:`zero_precision` adds it for all cells.
+        """
         starts, columns, tables, order, _ = self.factor_entries[number]
         if len(tables) == 0:
             return RowEntries(starts, columns, np.zeros(0), np.zeros(0))

@@ -229,7 +229,11 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
 
 
 def units_of(relation: Relation, values: AnyArray) -> Units:
-    """Return the units that standardize numbers to variance 1, or mean square 1 beside weighted zeros."""
+    """Return the centre and scale that standardize the values of a relation to mean 0 and variance 1.
+
+    If zeros are weighted, the centre is 0 and the mean square becomes 1. Only values with a squared or Huber loss are
+    standardized.
+    """
     if relation.loss not in {"squared", "huber"}:
         return Units(0.0, 1.0)
     centre = 0.0 if relation.weighs_zeros else float(values.mean())

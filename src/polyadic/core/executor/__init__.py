@@ -47,7 +47,7 @@ def added(left: Sum, right: Sum) -> Sum:
 
 
 Work = Callable[[Any, Any, int], Sum]
-"""Function of a part, of what is given to all parts, and of a number of threads."""
+"""Function of a part, a value shared by all parts, and the number of threads."""
 
 
 class SumTree:

@@ -245,7 +245,7 @@ class DaskExecutor(Executor):
         first, *others = dict.fromkeys(owners)
         sent = [self.put(given, [first])]
         for k, owner in enumerate(others):
-            sent.append(self._submit(lambda value: value, (sent[k // 2],), owner))  # which Dask copies there
+            sent.append(self._submit(lambda value: value, (sent[k // 2],), owner))  # Dask copies it there
         return dict(zip([first, *others], sent, strict=True))
 
     def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> Any:

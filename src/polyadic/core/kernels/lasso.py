@@ -180,11 +180,12 @@ def _solve(g, w, c, l1, at, number, R, x):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _activations(f, G, which, y, l1, tol, sweeps, first, last, W):
-    """Numba kernel of :func:`sparse_activations`, from zero.
+    """Numba kernel of :func:`sparse_activations`, starting from zero.
 
-    ``G``, (K, L, 2 n L), has the first columns twice, with all filters of a place adjacent. ``c`` are the correlations
-    of the filters with the residual, so that activations that stay zero cost a comparison. Between passes over all,
-    non-zero activations are iterated until no sign changes, and are then solved for jointly.
+    ``G``, (K, L, 2 n L), holds the first columns of ``F_l' F_j`` twice, with the values of all ``l`` at one position
+    adjacent. ``c`` holds the correlations of the filters with the residual, so that an activation that stays zero costs
+    only a comparison. Between passes over all activations, the non-zero ones are updated until no sign changes, and are
+    then solved for jointly.
     """
     _, L, m = f.shape
     n = y.shape[1]

@@ -219,7 +219,11 @@ TOLERANCE, RIDGE = 1e-9, 1e-12
 
 @njit(cache=True, nogil=True)
 def _nnls_rows(G, B, first, last, A):
-    """Numba kernel of :func:`nnls_rows`; all infeasible elements change sides, or the last after three failures."""
+    """Numba kernel of :func:`nnls_rows` by block principal pivoting.
+
+    Each iteration exchanges all infeasible elements between the free and the zero elements. If three such iterations
+    have not reduced the number of infeasible elements, only the last one is exchanged.
+    """
     rank = G.shape[0]
     least = RIDGE * np.diag(G).max()
     L, x, order = np.empty((rank, rank)), np.empty(rank), np.empty(rank, np.int64)
@@ -412,7 +416,10 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Numba kernel of :func:`simplex_rows`: weight moves from the largest gradient where positive to the smallest."""
+    """Numba kernel of :func:`simplex_rows`.
+
+    Each step moves weight from the positive element with the largest gradient to the element with the smallest.
+    """
     rank = G.shape[0]
     slope = np.empty(rank, A.dtype)
     left = 0

@@ -250,7 +250,10 @@ def _solve(R, b, z, first):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
-    """Numba kernel of :func:`posterior_rows`, ``A^-1 b + R^-1 z``, ``A = R' R``; return the first that fails, or -1."""
+    """Numba kernel of :func:`posterior_rows`: set rows of ``U`` to ``A^-1 b + R^-1 z``, where ``A = R' R``.
+
+    Returns the first row whose ``A`` cannot be factorized, or -1.
+    """
     rank = V.shape[1]
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
     nothing = noise[:0, 0]

@@ -140,7 +140,10 @@ class CellBlock(NamedTuple):
 def _in_blocks(
     work: Callable[[CellBlock], None], listed: _Listed, rng: np.random.Generator, numbers: float, threads: int
 ) -> None:
-    """Process all observed cells, which read some ``numbers``, in parallel over blocks that share no row or column."""
+    """Process all observed cells, in parallel over blocks that share neither a row nor a column.
+
+    ``numbers`` is the number of values to read; one thread is used if it is below ``MIN_WORK``.
+    """
     threads = threads if numbers >= MIN_WORK else 1
     for blocks in _strata(listed, rng):
         in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023 # finished before the next iteration

@@ -96,7 +96,8 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}  # see ``cp.py``: sums may be reor
 ORDERED = FAST | {"nnan"}  # for maxima, which are vectorized only then; NaN is detected in the sum of the losses
 
 LOG2E, LOWEST, ROUND = np.float32(1 / math.log(2)), np.float32(-126), np.float32(0.5)
-C0, C1, C2, C3, C4, C5, C6 = (np.float32(math.log(2) ** k / math.factorial(k)) for k in range(7))  # of ``2^x``
+C0, C1, C2, C3, C4, C5, C6 = (np.float32(math.log(2) ** k / math.factorial(k)) for k in range(7))
+"""Taylor coefficients of ``2^x``."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")

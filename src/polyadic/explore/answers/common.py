@@ -29,7 +29,7 @@ def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
 
 
 def frequencies(workspace: Workspace, words: Sequence[str]) -> list[Answer]:
-    """Return the numbers of occurrences and of documents, and the deviation DP, of each word in the running text."""
+    """Return the number of occurrences, the number of documents and the dispersion DP of each word in the text."""
     found = {each.item: each for each in workspace.corpus.word_list(words=words)}
     return [
         {

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from polyadic.explore.workspace import Workspace
 
-OCCURRENCES = 100_000  # maximum number of occurrences of a phrase that are looked at; of more, a sample
+OCCURRENCES = 100_000  # maximum number of occurrences of a phrase to examine; of more, a sample is used
 WINDOWS = 5_000  # maximum number of occurrences around which triples are counted, as each has hundreds
 SHOWN = ("log_likelihood", "pmi", "log_dice")  # measures by which collocates are chosen
 PARTS = 60  # number of parts of the text in the dispersion plot of a word
-SECONDS, SUBSTITUTES = 8.0, 6  # time to look up senses for the home page, and number of substitutes of each
+SECONDS, SUBSTITUTES = 8.0, 6  # time to look up senses for the home page, and number of substitutes per sense
 MAX_OCCURRENCES = 1_000
 """Words that are more frequent are not looked up for the home page: they take longer and say less."""
 SPAN = 10  # maximum distance of the words of a triple, as in the counts that the vectors are trained on

@@ -343,7 +343,7 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, le
 
 @njit(cache=True, nogil=True)
 def _tagged(columns, starts, edges, values, U, V, T, paths, shares):
-    """Write the highest-scoring tags of each sentence or, if ``shares`` has rows, the marginals of tags into these."""
+    """Write the best tags of each sentence to ``paths`` or, if ``shares`` has rows, the tag marginals to ``shares``."""
     longest, size = np.append(np.diff(edges), 1).max(), len(T) - 1
     sums, scores = np.empty((longest, U.shape[1])), np.empty((longest, size))
     alpha, beta = np.empty((longest, size)), np.empty((longest, size))

@@ -319,7 +319,7 @@ def score_tensor_arcs(
 
 
 def scratch_of(parts: ArcParts) -> tuple[Floats, Ints]:
-    """Allocate the workspace of learning steps, each of which restores it to its initial values."""
+    """Allocate the workspace of learning steps; each step restores its initial values."""
     return np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1)
 
 
@@ -346,10 +346,10 @@ def step_tensor_arcs(
     .. math:: \alpha = \min\Big(C, \frac{\text{loss}}{\gamma^2 \|\Delta\phi\|^2
               + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
 
-    The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for a factor that does
-    not move. ``moves`` says which of U, V and W move, ``scratch`` is :func:`scratch_of`. ``products`` are the sums of U
-    and V, ``clock`` is the factor of the update in the running sums, and ``more`` the squared norm of features that the
-    same step updates elsewhere.
+    The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for a factor that is
+    not updated. ``moves`` says which of U, V and W are updated, ``scratch`` is the result of :func:`scratch_of`, and
+    ``products`` are the sums of U and V that :func:`score_tensor_arcs` returns. ``clock`` is the factor of the update
+    in the running sums, and ``more`` is the squared norm of features that the same step updates elsewhere.
     """
     values = _check(table, parts, pairs, dense)
     for tree in (heads, predicted):
@@ -382,7 +382,7 @@ def hashed_cells(triples: Ints, *, bits: int) -> Ints:
 
 
 def check_heads(table: AnyArray, heads: AnyArray) -> None:
-    """Raise ValueError unless each word of a table has a head."""
+    """Raise ValueError unless each word has a head in the table."""
     if len(heads) != len(table) - 1 or not len(heads) or not 0 <= heads.min() <= heads.max() < len(table):
         raise ValueError(f"each word must have a head from 0 to {len(table) - 1}; got {heads}")
 

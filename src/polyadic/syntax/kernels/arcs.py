@@ -1,4 +1,4 @@
-"""Numba kernels for hashed features of dependency arcs, used for arc scores and relation labels, and of roles.
+"""Numba kernels for hashed features of dependency arcs (scores and relation labels) and of semantic roles.
 
 Arc scores use words and tags at, around and between both ends (McDonald et al. 2005), with perceptron updates. Relation
 scores use pairs of features of both ends, with passive-aggressive updates.

@@ -188,7 +188,7 @@ def _projective_trees(tables, single_root, heads, values):
 
 @njit(cache=True, nogil=True)
 def _parts(kind, m):
-    """Return the kinds of both parts of a span that is divided at ``m``, and the first word of the second part."""
+    """Return the kinds of both parts of a span that is split at ``m``, and the first word of the second part."""
     if kind == ARC:
         return RIGHT, LEFT, m + 1
     return (ARC, RIGHT, m) if kind == RIGHT else (LEFT, ARC, m)

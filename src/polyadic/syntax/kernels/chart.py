@@ -568,7 +568,7 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
             continue
         _children(item, pool[best], binary, unary, ends)
         for side in range(2):
-            part, start, end, floor = ends[side]  # without an item yet: -1; no part: -2
+            part, start, end, floor = ends[side]  # -1: no item yet; -2: no part
             own[side] = item_of[_slot(base, block, first, floor, start, end, part)] if part >= 0 else -2
             needed = own[side] >= -1 and not (pending and side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0)
             need = pool[best, LEFT_RANK + side] + (1 if pending else 0)

@@ -476,7 +476,10 @@ def climb_trees(
 def difference_of_trees(
     table: Ints32, parts: TreeParts, *, heads: AnyArray, predicted: AnyArray, delta: Floats
 ) -> tuple[Ints, Floats, float]:
-    """Return cells, counts and squared norm of features of ``heads`` less ``predicted``; ``delta`` is left at zero."""
+    """Return cells, counts and squared norm of the features of ``heads`` minus those of ``predicted``.
+
+    ``delta`` is a workspace of zeros, and contains zeros again afterwards.
+    """
     pair = np.stack([heads, predicted])
     (features, *_), _ = _checked(table, np.zeros((len(table), len(table))), pair, parts)
     if len(delta) != len(parts.weights):

@@ -119,7 +119,7 @@ class _Page(HTMLParser):
         self.parts: list[Part] = []
         self.opened: list[_Element] = []
         self.title: list[str] = []
-        self.language = self.first = ""  # the latter is a heading
+        self.language = self.first = ""  # ``first`` is the first heading
         self._file, self._name = file, name
         self._often: Counter[str] = Counter()
         self._titled = self._skipped = 0

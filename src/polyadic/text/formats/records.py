@@ -21,7 +21,7 @@ from polyadic.core.streams import lines
 from polyadic.text.formats.plain import unescaped, whole_characters, without_links
 from polyadic.text.pieces import Content, File, Piece, checked
 
-Row = tuple[int, "Sequence[Any]"]  # its number in the file, and its cells
+Row = tuple[int, "Sequence[Any]"]  # row number in the file, and cells
 
 SAMPLE_SIZE = 50  # number of rows examined to suggest the text column
 LAST_ROW = 1 << 20

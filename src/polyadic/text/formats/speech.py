@@ -105,7 +105,10 @@ def _time(match: re.Match[str]) -> str:
 
 
 def read_turns(file: File, *, events: bool) -> Iterator[Piece]:
-    """Read a transcript without labels, times and, if ``events``, remarks, or else a chat; speakers become metadata."""
+    """Read a transcript, or a chat unless ``events``, without labels and times; speakers become metadata.
+
+    Remarks in transcripts, such as sounds in brackets, are left out.
+    """
     text = "".join(file.texts())
     wrapped = (events and is_wrapped(text)) if file.reading.wrapped is None else file.reading.wrapped
     yield from _turns(file, text, events=events, wrapped=wrapped)
@@ -174,7 +177,7 @@ _VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]+)>")
 _DASH = r"(?:[-–—‐](?=[ ]\S|[^\s\d])|>>+)[ ]?"  # "-1" is a number
 _LABEL = r"[A-ZÀ-ÞА-ЯЁ][A-ZÀ-ÞА-ЯЁ0-9 .'’#-]{1,30}:[ ]+(?=\S)"
 _BEGINS = re.compile(rf"(?:{_DASH})?(?P<label>{_LABEL})?")
-_EVENT_COLUMNS = "Layer,Start,End,Style,Name,MarginL,MarginR,MarginV,Effect,Text"  # if a file has no heading
+_EVENT_COLUMNS = "Layer,Start,End,Style,Name,MarginL,MarginR,MarginV,Effect,Text"  # if there is no Format line
 _ENDED = re.compile(r"[.!?…。！？؟।][\"'”’»)\]]*$")
 
 
@@ -227,7 +230,7 @@ def _cues(source: str) -> list[tuple[str, str]]:
     """Return the speaker, if it is known, and the text of each cue."""
     lines = source.lstrip("\ufeff").split("\n")
     if spoken := [line[9:] for line in lines if line.startswith("Dialogue:")]:
-        heads = [line[7:] for line in lines if re.match(r"Format:.*\bText\b", line)]  # others are of styles
+        heads = [line[7:] for line in lines if re.match(r"Format:.*\bText\b", line)]  # others describe styles
         names = [name.strip() for name in (heads or [_EVENT_COLUMNS])[-1].split(",")]
         cells = [dict(zip(names, row.split(",", len(names) - 1), strict=False)) for row in spoken]
         return [

@@ -245,7 +245,7 @@ class _Text:
             "boilerplate": name.startswith("div") and _LISTS.search(what),
             "notes": beside or (name == "ref" and _NOTE_MARK.search(what)),
             "captions": name == "head" and above == "figure",
-            "variants": name == "app" and (element.get("from") or element.get("loc")),  # of a text that is elsewhere
+            "variants": name == "app" and (element.get("from") or element.get("loc")),  # of a text elsewhere
         }
         kind = next((kind for kind, found in kinds.items() if found), _KINDS.get(name))
         written = kind is not None and any(text.strip() for text in element.itertext())

@@ -31,7 +31,7 @@ MARKS = {"tab": "\t", "br": " ", "cr": " ", "ptab": " ", "noBreakHyphen": "-", "
 """Text of empty elements."""
 FIELDS = {"title": "title", "creator": "author", "created": "date", "creation-date": "date"}
 """Metadata by the name of their elements."""
-METADATA = {"docx": "docProps/core.xml", "odt": "meta.xml"}  # file of the metadata
+METADATA = {"docx": "docProps/core.xml", "odt": "meta.xml"}  # name of the metadata file
 
 
 def read_docx(file: File) -> Iterator[Piece]:
@@ -60,7 +60,7 @@ def read_docx(file: File) -> Iterator[Piece]:
         notes.update((f"{name_of(e)} {_attribute(e, 'id')}", e) for e in every)
         links = _xml(parts, "_rels/.rels")
         main = next(each.attrib["Target"] for each in links if each.get("Type", "").endswith("/officeDocument"))
-        levels = {}  # of headings, by the names of their styles
+        levels = {}  # heading levels by style
         for style in _xml(parts, "word/styles.xml") if "word/styles.xml" in parts.namelist() else ():
             names = [_attribute(each, "val") for each in style if name_of(each) == "name"]
             if level := re.fullmatch("heading ([1-9])", "".join(names), re.IGNORECASE):
@@ -138,7 +138,7 @@ def _read(
 
 
 def _marked(rows: Iterable[tuple[int, str]]) -> Iterator[Part]:
-    """Yield the text of paragraphs, and before each heading the headings of the part of the document that it begins."""
+    """Yield the text of paragraphs; before a heading, yield metadata with this heading and the headings above it."""
     above: list[tuple[int, str]] = []
     for level, text in rows:
         if level:
@@ -167,12 +167,13 @@ def _rows(
     within: tuple[str, ...] = (),
     level_of: Callable[[ET.Element], int] = lambda _: 0,
 ) -> list[tuple[int, str]]:
-    """Return the paragraphs of text in elements called ``within``, or everywhere, with levels of headings (0: text).
+    """Return the heading level (0 for text) and the text of each paragraph.
 
-    Paragraphs inside another, such as text boxes and notes, follow it.
+    Text is read from elements named in ``within``, or from all elements if it is empty. Paragraphs inside another
+    paragraph, such as text boxes and notes, follow it.
     """
     rows: list[list[str]] = []
-    levels: list[int] = []  # of headings, or 0
+    levels: list[int] = []  # heading levels, or 0 for text
     joined = False  # whether the end of the last paragraph was deleted
 
     def walk(element: ET.Element, row: list[str] | None) -> None:
