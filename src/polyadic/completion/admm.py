@@ -60,7 +60,11 @@ class NormTerm(NamedTuple):
 
 
 def trace_norm_sum(smooth: Any, known: Ints, norms: Sequence[NormTerm], *, latent: bool, tol: float) -> Iterator[Sweep]:
-    """Yield the array, a lower bound and factors of the matrices, until the relative duality gap is at most ``tol``."""
+    """Minimize a loss of known elements plus trace norms of matrices of elements.
+
+    Yields the array, a lower bound of the objective and factors of the matrices, until the relative gap is at most
+    ``tol``.
+    """
     count, bound = np.maximum(_scatter(norms, [np.ones(term.cells.shape) for term in norms]), 1), -np.inf
     for x, Z, W in _iterates(smooth, known, norms, latent=latent):
         y, G = smooth.gradient(x[known]), np.zeros_like(x)
@@ -133,9 +137,10 @@ def _nearest(smooth: CellLosses, v: Array, rho: Any) -> Array:
 
 
 def robust_pca(X: Array, known: Mask, *, penalty: float, tol: float) -> Iterator[Sweep]:
-    """Yield ``U``, ``s`` and ``V`` of L, then S (dense, zero where unknown) and a lower bound of the objective.
+    """Decompose a matrix into a low-rank matrix L and a sparse matrix S by principal component pursuit.
 
-    Ends when the relative duality gap and the relative residual of the observed cells are at most ``tol``.
+    Yields ``U``, ``s`` and ``V`` of L, then S (dense, zero where unknown) and a lower bound of the objective, until the
+    relative duality gap and the relative residual of the observed cells are at most ``tol``.
     """
     check_size(X.shape)
     x = np.where(known, X, 0.0)

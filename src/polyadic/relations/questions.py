@@ -108,7 +108,7 @@ class Terms(NamedTuple):
 
 
 class PairForm:
-    """Terms of the log-odds, in two tables.
+    """Log-odds of a universal schema with the terms named in ``features``.
 
     One table stacks the vectors U, V, T, D1, D2, X, Y and Z, the other the weights W, b (``columns``) and a (``rows``).
     """

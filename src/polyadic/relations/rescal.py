@@ -163,7 +163,10 @@ def rescal(slices: Sequence[Any], start: AnyArray, *, ridge_A: float = 0.0, ridg
 
 
 def guarded(start: Array, reach: Callable[[Array], Sweep], step: Callable[..., Array]) -> Iterator[Sweep]:
-    """Update the entity factors A by full or halved steps, until even the smallest step increases the objective."""
+    """Update the entity factors A by full or halved steps, until even the smallest step increases the objective.
+
+    ``reach`` returns the sweep for a given A, and ``step`` the update of A from the factors of a sweep.
+    """
     now = reach(start)
     yield now
     while True:
@@ -180,7 +183,7 @@ def guarded(start: Array, reach: Callable[[Array], Sweep], step: Callable[..., A
 
 
 def relation_factors(slices: Sequence[Any], A: AnyArray, *, ridge_R: float = 0.0) -> tuple[Array, float]:
-    r"""Return the optimal R of minimum norm, given A, and :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`."""
+    r"""Return the optimal R of minimum norm, and the error :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     Z = np.stack([U.T @ (X @ U) for X in slices])
     W = np.outer(s, s)

@@ -138,7 +138,10 @@ def descend_features(
 def descend_linear(
     data: Observed, start: Machine, *, loss: Loss, ridge: Ridge, l1: float, sag: bool, rng: np.random.Generator
 ) -> Iterator[Sweep]:
-    """Yield ``[bias, V]`` after each epoch of SAG or SAGA for a machine of order 1; the bias is the last feature."""
+    """Yield ``[bias, V]`` after each epoch of SAG or SAGA, for a machine of order 1.
+
+    The bias is the weight of an additional last feature, which is 1 in each row and is not penalized.
+    """
     starts, columns, x = data.table.rows
     (n, features), counts = data.table.shape, data.counts
     share = np.append(ridge.features(counts) * (counts > 0), 0)

@@ -259,7 +259,10 @@ def _anova_scores(starts, columns, values, rows, first, V, out):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touched):
-    """Numba kernel: add the gradient of the weighted scores to ``G``, and list the features with their row counts."""
+    """Numba kernel: add the gradient of the weighted scores to ``G``.
+
+    ``touched`` lists the features of the rows, and ``seen`` counts the rows of each.
+    """
     order, K = len(first) - 2, V.shape[1]
     A = np.empty((order + 1, K))
     B = np.empty(K)

@@ -24,7 +24,7 @@ FORMATS = (
     *("subtitles", "transcript", "chat", "gutenberg", "fasttext"),
 )
 RECOGNISED = {
-    "transcript": "a transcript, because paragraphs begin with labels of speakers",
+    "transcript": "a transcript, because paragraphs begin with speaker labels",
     "chat": "a chat, because lines begin with times and names",
 }
 """Kinds of text that are recognised by content, in plain text and in files of word processors."""

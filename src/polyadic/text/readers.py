@@ -269,7 +269,10 @@ def pieces(
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
-    """Return the formats, what a document is, and the numbers of files, hard-wrapped files and, if known, documents."""
+    """Return the formats of a source, what a document is, and the numbers of files and of hard-wrapped files.
+
+    The number of documents is included if each file is a document.
+    """
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
     if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}

@@ -82,7 +82,11 @@ def glove_arrange(
 
 
 def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
-    """Update vectors (2, V, R), biases (2, V) and their squared gradients by AdaGrad; return the sum of losses."""
+    """Update GloVe parameters in place by one epoch of AdaGrad; return the sum of losses.
+
+    ``parameters`` are the vectors of words and contexts (2, V, R), their biases (2, V), and the accumulated squared
+    gradients of both.
+    """
     U, b, S, t = parameters
     if not (U.ndim == 3 and U.shape[:2] == b.shape == t.shape == (2, cells.size) and S.shape == U.shape):
         shapes = [p.shape for p in parameters]
@@ -216,9 +220,10 @@ def _log_likelihood(x, m, floor):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first, last, phi):
-    """Numba kernel: add ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``.
+    """Numba kernel: add the contributions of entries to the multiplicative Poisson update of one mode.
 
-    ``T[i, 0]`` is ``U[i]``. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
+    Adds ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``, where ``U[i]``
+    is ``T[i, 0]``. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
     """
     rank, leaf = T.shape[2], indices.shape[0] - 1
     others, w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)

@@ -65,7 +65,10 @@ def phrase_vectors(
 
 
 def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: float = BLEND) -> NDArray[np.float64]:
-    """Return the vectors of pairs of words (n, 2), given their rows of triples (n, V) and unit vectors (V, R)."""
+    """Combine the vectors of the two words of each pair with the vectors of words that co-occur with both.
+
+    The inputs are pairs (n, 2), their rows of triples (n, V) and unit vectors (V, R).
+    """
     return np.asarray(unit_rows(rows @ unit) + blend * unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]]))
 
 
