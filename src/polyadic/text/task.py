@@ -104,7 +104,7 @@ def text_of(place: str, reading: Reading | None = None) -> TextStore:
             with contextlib.suppress(InputError):  # of an earlier version
                 return TextStore.open(kept)
     alike = {path, *map(Path, glob.glob(f"{glob.escape(str(stem))}.*")), *([stem] if stem.exists() else [])}  # noqa: PTH207
-    kept = [*places][0 if len(alike) == 1 else -1]  # for example a.txt and a.txt.gz
+    kept = [*places][0 if len(alike) == 1 else -1]  # a.txt and a.txt.gz have the same stem
     if kept in made and (made[kept].get("min_count") != 1 or made[kept].get("stop_words")):
         raise InputError(
             f"{kept} was not built from {place} as it is now; give the corpus folder instead, or delete it"

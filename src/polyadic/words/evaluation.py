@@ -232,7 +232,7 @@ def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], spli
 
 
 def _sense_sets(root: Path_ | None) -> dict[str, SenseSet]:
-    """Return the test set of SemEval 2013, and those of Senseval merged into one."""
+    """Return the test set of SemEval 2013, and the test sets of Senseval merged into one."""
     semeval, sets = datasets.semeval2013(root), datasets.senseval(root).values()
     labels = {name: label for test in sets for name, label in test.gold.items()}
     together = SenseSet([instance for test in sets for instance in test.instances], labels)

@@ -252,8 +252,8 @@ def _solve(R, b, z, first):
 def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
     """Numba kernel of :func:`posterior_rows`: set rows of ``U`` to ``A^-1 b + R^-1 z``, where ``A = R' R``.
 
-    ``A = precision + sum c v v'``, ``b = linear + sum y v``, and ``z`` are the rows of ``noise``, if any. Returns the first
-    row whose ``A`` cannot be factorized, or -1.
+    ``A = precision + sum c v v'``, ``b = linear + sum y v``, and ``z`` are the rows of ``noise``, if any. Returns the
+    first row whose ``A`` cannot be factorized, or -1.
     """
     rank = V.shape[1]
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
