@@ -339,7 +339,7 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
 
 META = "meta.json"
 DAMAGE = (OSError, TypeError, ValueError, AttributeError, EOFError, ImportError, IndexError)
-"""Exceptions that may be raised by reading a damaged folder, besides exceptions of the libraries that read its files."""
+"""Exceptions that may occur when a damaged folder is read, besides those of the libraries that read its files."""
 HASH_THREADS = 4  # files hashed at a time
 
 

@@ -38,7 +38,7 @@ class Incomplete(dict[str, Any]):
 
 
 def check_out(out: Path, *, force: bool) -> None:
-    """Raise InputError if a model cannot be saved to the folder; ``force`` allows it to replace a saved model."""
+    """Raise InputError if a model cannot be saved to the folder; with ``force``, it may replace a saved model."""
     from polyadic.core.serialization import KIND
 
     check_replaceable(out, KIND, overwrite=force)

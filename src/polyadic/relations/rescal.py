@@ -183,7 +183,7 @@ def guarded(start: Array, reach: Callable[[Array], Sweep], step: Callable[..., A
 
 
 def relation_factors(slices: Sequence[Any], A: AnyArray, *, ridge_R: float = 0.0) -> tuple[Array, float]:
-    r"""Return the optimal R of minimum norm, and the error :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`."""
+    r"""Return the optimal R of minimum norm for A, and :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     Z = np.stack([U.T @ (X @ U) for X in slices])
     W = np.outer(s, s)

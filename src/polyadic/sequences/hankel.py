@@ -54,7 +54,7 @@ RIDGE = 1e-9  # added to the normal equations, as some values may be undetermine
 STEP = 50.0  # step of ADMM relative to the penalty, for probabilities observed as sums
 EXACT, GAP = 1e-8, 1e-4  # residual of singular vectors, and duality gap at which the solver stops
 
-COUNTS = {  # occurrences that count for cells, rows, columns, beginnings and ends
+COUNTS = {  # positions of the occurrences to count: cells, rows, columns, beginnings, ends
     "string": (WHOLE, AT_START, AT_END, WHOLE, WHOLE),
     "prefix": (AT_START, AT_START, ANYWHERE, AT_START, WHOLE),
     "factor": (ANYWHERE, ANYWHERE, ANYWHERE, AT_START, AT_END),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from polyadic.syntax.propositions import Sentence
 
 Decoder = Callable[[Array, Array], Ints]
-Costs = tuple[float, float, float]  # of a spurious argument, a wrong role and a missed argument
+Costs = tuple[float, float, float]  # for a spurious argument, a wrong role and a missed argument
 Sums = tuple[Floats, Floats, Floats]
 
 
