@@ -405,8 +405,8 @@ class Draft:
     def _chunks(self) -> Iterator[list[Numbers]]:
         """Yield the arrays of each chunk.
 
-        They contain the provisional numbers of words and gaps, the lengths of sentences, the number of sentences of each
-        piece, whether a piece begins a document, and the numbers of the values of layers.
+        They contain the provisional numbers of words and gaps, the lengths of sentences, the number of sentences of
+        each piece, whether a piece begins a document, and the numbers of the values of layers.
         """
         self._tables.seek(0)
         for part, (n_words, n_gaps, left) in enumerate(self._parts):

@@ -51,8 +51,9 @@ class PositionCBOW(WordModel):
               \max \sum_{(w, h)} \log \sigma(u_w \cdot h) + \sum_{k=1}^{K} \log \sigma(-u_{n_k} \cdot h),
               \qquad n_k \sim \#(n)^{3/4}
 
-    The association of a word, a context word and a position, :math:`\sum_r u_{wr} v_{cr} d_{jr}`, is a CP decomposition
-    whose third mode is the position. All words of the text are used, including stop words. A word that occurs less than
+    where :math:`*` is the elementwise product and :math:`\#(n)` is the frequency of the word :math:`n`. The association
+    of a word, a context word and a position, :math:`\sum_r u_{wr} v_{cr} d_{jr}`, is a CP decomposition whose third
+    mode is the position. All words of the text are used, including stop words. A word that occurs less than
     ``min_count`` times takes up a position, but is not used. Frequent words are subsampled as targets, but not as
     context words. As in the reference implementation of word2vec, the gradient of :math:`v` is not divided by
     :math:`n`. The gradient of :math:`d` is multiplied by 0.05. The learning rate decreases linearly.
@@ -104,7 +105,7 @@ class PositionCBOW(WordModel):
     --------
     >>> from polyadic import Corpus
     >>> corpus = Corpus.build(["a red rose", "a red rose", "the blue sky", "a blue rose"] * 9, min_count=1)
-    >>> model = PositionCBOW(8, width=2, epochs=50, sample=0, seed=0).fit(corpus)  # of words that occur 5 times
+    >>> model = PositionCBOW(8, width=2, epochs=50, sample=0, seed=0).fit(corpus)  # min_count is 5
     >>> model.vectors_.shape, model.positions_.shape
     ((6, 8), (4, 8))
     >>> [each.word for each in model.substitutes("a red rose", "red", candidates=["sky", "blue"])]
