@@ -85,7 +85,7 @@ def test_substitutes_fit_the_word_and_the_place():
         assert {each.word for each in found} == {*expected} - {"bat"}
         assert found == model.substitutes(sentence.split(), "bat", top=3)
         for each in found:
-            expected_score = each.similarity / model.scales_[0] + each.fit / model.scales_[1]
+            expected_score = each.similarity / model.scales_[0] + each.place_fit / model.scales_[1]
             assert each.score == pytest.approx(expected_score, rel=1e-5)
     (only,) = model.substitutes("the wild bat slept", "bat", candidates=["saw", "unknown"])
     u, v = (vectors / np.linalg.norm(vectors, axis=1)[:, None] for vectors in (model.vectors_, model.contexts_))
@@ -133,5 +133,5 @@ def test_commands(tmp_path):
     assert json.loads(made.stdout)["words"] == 9
     asked = invoke("substitutes", "list", tmp_path / "m", "the wild owl slept", "owl", "--top", "1", "--json")
     (found,) = json.loads(asked.stdout)["substitutes"]
-    assert (found["word"], {*found}) == ("fox", {"word", "score", "similarity", "fit"})
+    assert (found["word"], {*found}) == ("fox", {"word", "score", "similarity", "place_fit"})
     assert "does not contain the word 'axe'" in invoke("substitutes", "list", tmp_path / "m", "the owl", "axe").output

@@ -38,7 +38,7 @@ class Substitute(NamedTuple):
     word: str
     score: float  # sum of similarity and fit, each divided by its standard deviation
     similarity: float  # similarity to the replaced word
-    fit: float  # fit to the other words of the sentence
+    place_fit: float  # fit to the other words of the sentence
 
 
 class PositionCBOW(WordModel):
@@ -245,12 +245,12 @@ class PositionCBOW(WordModel):
         at = list(tokens).index(word)
         ids = np.array([index.get(token, len(index)) for token in tokens])
         context = contexts_of(ids, np.array([0, len(ids)]), np.array([at]), len(self.positions_) // 2)
-        similarity, fit = (each[0] for each in self._scored(context, ids[[at]]))
-        score = similarity / self.scales_[0] + fit / self.scales_[1]
+        similarity, place_fit = (each[0] for each in self._scored(context, ids[[at]]))
+        score = similarity / self.scales_[0] + place_fit / self.scales_[1]
         rows = range(len(index)) if candidates is None else [index[each] for each in candidates if each in index]
         kept = sorted((row for row in rows if row != index[word]), key=lambda row: -score[row])
         return [
-            Substitute(self.words_[row], float(score[row]), float(similarity[row]), float(fit[row]))
+            Substitute(self.words_[row], float(score[row]), float(similarity[row]), float(place_fit[row]))
             for row in kept[: check_int("top", top, low=1)]
         ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -194,7 +193,7 @@ def top(model: Tagger, *, top: Count = 8, column: Literal["upos", "xpos", "featu
     tagger.features_ = model.features_
     best = tagger.top_features(top).items()
     tags = [{"tag": tag, "features": [{"feature": f, "weight": w} for f, w in pairs]} for tag, pairs in best]
-    moves = islice(tagger.transitions().items(), top)
+    moves = [*tagger.transitions().items()][:top]
     return {"tags": tags, "transitions": [{"tag": s, "next": t, "weight": w} for (s, t), w in moves]}
 
 
