@@ -141,7 +141,7 @@ class PositionCBOW(WordModel):
         ids = np.where(of_form < len(counts), of_form, -1).astype(np.int32)[text.forms]
         sentences = np.asarray(text.sentences)
         what = f"vectors of rank {self.rank} for {len(counts):,} words"
-        check_memory(8.0 * len(counts) * self.rank + 4.0 * len(ids), what, SMALLER)
+        check_memory(24.0 * len(counts) * self.rank + 4.0 * len(ids), what, SMALLER)
         epochs = self.epochs or int(np.clip(READ // len(ids), MIN_EPOCHS, MAX_EPOCHS))
         noise = counts**EXPONENT / (counts**EXPONENT).sum()
         rng = np.random.default_rng(self.seed)
@@ -177,7 +177,7 @@ class PositionCBOW(WordModel):
         table = np.searchsorted(np.cumsum(noise), (np.arange(DRAWN) + 0.5) / DRAWN).clip(max=V - 1).astype(np.int32)
         loss = (self.negative + 1) * float(np.log(2))
         for epoch in range(epochs + 1):
-            yield Sweep([U, C, D], loss)
+            yield Sweep([U.copy(), C.copy(), D.copy()], loss)  # which an interrupted epoch does not change
             losses, words = 0.0, 0
             for start in range(0, len(sentences) - 1, PIECE):  # so that Ctrl-C is handled
                 some = sentences[start : start + PIECE + 1]
